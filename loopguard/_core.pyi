@@ -1,0 +1,23 @@
+"""The compiled core: canonical JSON and its 128-bit digest, and a scanner for spans. Data in, data out, no policy."""
+
+from collections.abc import Sequence
+from typing import Final, Self, final
+
+from typing_extensions import Buffer
+
+BIGINT: Final = 1
+OVERFLOW: Final = 2
+DUPLICATE_KEY: Final = 4
+SURROGATE: Final = 8
+OPAQUE: Final = 16
+
+#: Mask kind: the ids of paired wrapper markers round untrusted text become sixteen zeros, in keys too.
+WRAPPER_NONCE: Final[int]
+
+def canonicalize(data: Buffer, *, mask: int = 0, rules: Rules | None = None) -> bytes: ...
+def fingerprint(data: Buffer, *, mask: int = 0, rules: Rules | None = None) -> bytes: ...
+def fingerprint_flags(data: Buffer, *, mask: int = 0, rules: Rules | None = None) -> tuple[bytes, int]: ...
+def fingerprint_values(tag: int, values: Sequence[Buffer | None], *, mask: int = 0) -> bytes: ...
+def inspect(data: Buffer, *, mask: int = 0, rules: Rules | None = None) -> Inspection: ...
+def members(data: Buffer) -> list[tuple[str, int, int]] | None: ...
+def text_of(data: Buffer) -> str | None: ...

@@ -1,0 +1,190 @@
+"""The words of loopguard as plain data: calls, outcomes, records, frames, verdicts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum, IntFlag, StrEnum
+from typing import Any
+
+#: Version of the canonical scheme behind every digest (canonical form, hash, seeds).
+DIGEST_SCHEME = 1
+
+
+class Status(StrEnum):
+    """How a call ended."""
+
+    OK = "OK"
+    ERROR = "ERROR"
+    UNKNOWN_TOOL = "UNKNOWN_TOOL"
+    INVALID_ARGUMENTS = "INVALID_ARGUMENTS"
+    DENIED = "DENIED"
+    LOOP_VETO = "LOOP_VETO"
+    CANCELLED = "CANCELLED"
+    #: No outcome yet; only in records of `history`.
+    PENDING = "PENDING"
+
+
+class Action(StrEnum):
+    """What to do with a call."""
+
+    ALLOW = "ALLOW"
+    WARN = "WARN"
+    BLOCK = "BLOCK"
+    ABORT = "ABORT"
+
+
+class Level(StrEnum):
+    """How sure a detector is."""
+
+    WARNING = "warning"
+    CRITICAL = "critical"
+
+
+class Scope(StrEnum):
+    """What an abort ends."""
+
+    TURN = "TURN"
+    RUN = "RUN"
+
+
+class Mode(StrEnum):
+    """Whether verdicts are held against the run."""
+
+    ENFORCE = "ENFORCE"
+    OBSERVE = "OBSERVE"
+
+
+class Flag(IntFlag):
+    """What was odd about a JSON text; the bits of the core."""
+
+    BIGINT = 1
+    OVERFLOW = 2
+    DUPLICATE_KEY = 4
+    SURROGATE = 8
+    OPAQUE = 16
+
+
+@dataclass(slots=True)
+class Call:
+    """A tool call about to run.
+
+    `args` is JSON text, `None` or empty for absent; `args_digest` (16 bytes, made by the client) stands instead of it.
+    `action` tells polls and sends apart where only the digest is known.
+    """
+
+    tool: str
+    args: bytes | None = None
+    call_id: str = ""
+    args_digest: bytes | None = None
+    action: str = ""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How a call ended.
+
+    `result`, `error` and `private` are JSON text, `None` or empty for absent; `result_digest` (16 bytes) stands instead
+    of `result`. `status` `None`: nobody said. An empty `call_id` is the oldest admitted call without outcome.
+    """
+
+    call_id: str = ""
+    status: Status | None = None
+    result: bytes | None = None
+    result_digest: bytes | None = None
+    error: bytes | None = None
+    private: bytes | None = None
+
+
+@dataclass(slots=True)
+class Record:
+    """A call that already happened, with its outcome; fields as in `Call` and `Outcome`."""
+
+    tool: str
+    args: bytes | None = None
+    args_digest: bytes | None = None
+    action: str = ""
+    status: Status | None = None
+    result: bytes | None = None
+    result_digest: bytes | None = None
+    error: bytes | None = None
+    private: bytes | None = None
+
+
+@dataclass(slots=True)
+class RunOpen:
+    """Starts or resumes a run.
+
+    `config` holds the keys of `tools.loopDetection` as they stand in a file (camelCase, unchecked).
+    """
+
+    run_id: str
+    agent_id: str = ""
+    parent_run_id: str = ""
+    config: dict[str, Any] | None = None
+    mode: Mode | None = None
+    profile: str = ""
+    digest_scheme: int = 0
+    resume: bool = False
+    rebuild: bool = False
+    decided_unavailable: int = 0
+
+
+@dataclass(slots=True)
+class CallBatch:
+    """All calls of one model response; `dry_run` asks without consequences."""
+
+    calls: list[Call]
+    dry_run: bool = False
+
+
+@dataclass(slots=True)
+class History:
+    """Calls that already happened."""
+
+    records: list[Record]
+
+
+class Signal(Enum):
+    """Frames that carry nothing but themselves."""
+
+    USER_MESSAGE = "userMessage"
+    COMPACTION_RETRY = "compactionRetry"
+    CLOSE = "close"
+
+
+#: Everything that can be told to an open run.
+Frame = CallBatch | Outcome | History | Signal
+
+
+@dataclass(slots=True)
+class Finding:
+    """What a detector says, with its evidence.
+
+    `call_ids` are the calls that count, oldest first (records of `history` have none); `args_digest` and
+    `outcome_digest` are empty where they vary; `stripped` names the kinds of volatile text that were left out to find
+    outcomes equal; `cleared_by` says what would end the finding.
+    """
+
+    detector: str
+    level: Level
+    count: int
+    threshold: int
+    paired_tool: str = ""
+    call_ids: tuple[str, ...] = ()
+    args_digest: bytes = b""
+    outcome_digest: bytes = b""
+    stripped: tuple[str, ...] = ()
+    cleared_by: str = ""
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What the guard says of a call or of an outcome."""
+
+    call_id: str
+    action: Action = Action.ALLOW
+    finding: Finding | None = None
+    note: str = ""
+    blocked_by: str = ""
+    scope: Scope | None = None
+    flags: Flag = field(default=Flag(0))
