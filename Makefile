@@ -1,0 +1,64 @@
+# Everything starts here: `make demo` shows loopguard at work, `make test` runs the tests. Both install what they need.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PROTOS_VENV := .venv-protos
+CORE_SOURCES := loopguard/_core.pyx $(wildcard loopguard/*.pxd) $(wildcard loopguard/native/*.hpp) setup.py
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint format types protos clean
+.DELETE_ON_ERROR:
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+
+setup: $(VENV)/.built ## create .venv with everything in it and build the extension
+
+$(VENV)/.installed: pyproject.toml tools/system-packages.sh
+	@./tools/system-packages.sh $(PYTHON)
+	@test -x $(BIN)/python || { echo "creating $(VENV)"; $(PYTHON) -m venv $(VENV); }
+	@echo "installing dependencies"
+	@$(BIN)/python -m pip install -q --disable-pip-version-check "pip>=25.1"
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --group dev -e '.[server]'
+	@touch $@
+
+$(VENV)/.built: $(VENV)/.installed $(CORE_SOURCES)
+	@echo "building the extension"
+	@$(BIN)/python setup.py -q build_ext --inplace
+	@touch $@
+
+$(PROTOS_VENV)/.installed: pyproject.toml | $(VENV)/.installed
+	@echo "installing the protobuf tools"
+	@test -x $(PROTOS_VENV)/bin/python || $(PYTHON) -m venv $(PROTOS_VENV)
+	@$(PROTOS_VENV)/bin/python -m pip install -q --disable-pip-version-check "pip>=25.1"
+	@$(PROTOS_VENV)/bin/python -m pip install -q --disable-pip-version-check --group protos
+	@touch $@
+
+demo: setup ## start a server and watch it stop a real stuck agent
+	@$(BIN)/python examples/demo.py
+
+test: setup $(PROTOS_VENV)/.installed ## run the tests
+	@$(BIN)/pytest $(PYTEST_ARGS)
+
+lint: setup types $(PROTOS_VENV)/.installed ## check style, layers and the protocol
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/cython-lint loopguard/_core.pyx
+	@$(BIN)/lint-imports
+	@tools/generate-protos.sh --lint
+
+types: setup ## check types against an installed copy
+	@rm -rf build/typed && $(BIN)/python -m pip install -q --no-deps --no-build-isolation --target build/typed .
+	@cd build/typed && ../../$(BIN)/mypy --config-file ../../pyproject.toml -p loopguard
+	@$(BIN)/mypy --config-file pyproject.toml tests/typing
+
+format: setup ## format the Python code
+	@$(BIN)/ruff check --fix-only -q . && $(BIN)/ruff format -q .
+
+protos: $(PROTOS_VENV)/.installed ## regenerate loopguard/v1 from proto/
+	@tools/generate-protos.sh
+
+clean: ## remove what was built; the virtual environments stay
+	rm -rf build dist *.egg-info loopguard/_core.cpp loopguard/*.so
+
+-include native.mk
