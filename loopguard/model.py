@@ -188,3 +188,87 @@ class Verdict:
     blocked_by: str = ""
     scope: Scope | None = None
     flags: Flag = field(default=Flag(0))
+
+
+@dataclass(slots=True)
+class Limits:
+    """What a server accepts; 0 where it doesn't say."""
+
+    message_bytes: int = 0
+    frame_bytes: int = 0
+    calls_per_batch: int = 0
+    in_flight: int = 0
+    history_size: int = 0
+
+
+@dataclass(slots=True)
+class Opened:
+    """Answers `RunOpen`; `config` is the effective one, keys as in a file."""
+
+    run_id: str
+    epoch: int
+    last_seq: int
+    config: dict[str, Any]
+    profile: str
+    mode: Mode
+    limits: Limits
+    server_version: str = ""
+    digest_scheme: int = DIGEST_SCHEME
+    rebuilt: bool = False
+
+
+@dataclass(slots=True)
+class Ack:
+    """Answers a frame that carries no question."""
+
+
+@dataclass(slots=True)
+class Refusal:
+    """Why a frame or a stream was refused; `reason` is the wire's, `key` names the mistake in a configuration."""
+
+    code: int
+    reason: str
+    message: str
+    key: str = ""
+
+
+@dataclass(slots=True)
+class NeedResend:
+    """Answers a frame that came too early: the server waits for `from_seq`."""
+
+    from_seq: int
+
+
+class EndReason(StrEnum):
+    """Why a stream has a run no longer."""
+
+    SUPERSEDED = "SUPERSEDED"
+    WRONG_NODE = "WRONG_NODE"
+    PROTOCOL = "PROTOCOL"
+    EVICTED = "EVICTED"
+
+
+@dataclass(slots=True)
+class RunEnded:
+    """The stream has the run no longer; `refusal` is what a stream of its own would have ended with."""
+
+    reason: EndReason | None
+    endpoint: str = ""
+    refusal: Refusal | None = None
+
+
+@dataclass(slots=True)
+class GoAway:
+    """The server will shut down in `grace_s` seconds."""
+
+    grace_s: float
+
+
+@dataclass(slots=True)
+class Answer:
+    """One answer of the server, with the number of the frame that it answers; `body` `None`: a kind not known here."""
+
+    seq: int
+    acked_seq: int
+    durable_seq: int
+    body: Opened | list[Verdict] | Verdict | Ack | Refusal | NeedResend | RunEnded | GoAway | None

@@ -1,0 +1,318 @@
+"""Translates frames between the wire and the model; with `answer_codec` the only place that does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from loopguard.errors import InvalidConfig, InvalidFrame, Reason
+from loopguard.model import Call, CallBatch, Frame, History, Mode, Outcome, Record, RunOpen, Signal, Status
+from loopguard.v1 import guard_pb2 as pb
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+#: Length of a client's digest.
+DIGEST_BYTES = 16
+
+_STATUS: dict[int, Status] = {number: Status(name[7:]) for name, number in pb.Status.items() if number}
+_STATUS_NUMBER = {Status(name[7:]): number for name, number in pb.Status.items() if number}
+_MODE: dict[int, Mode] = {number: Mode(name[5:]) for name, number in pb.Mode.items() if number}
+_MODE_NUMBER = {Mode(name[5:]): number for name, number in pb.Mode.items() if number}
+
+#: The keys of `tools.loopDetection` by the wire's names; a table stands for a block.
+_CONFIG: dict[str, Any] = {
+    "enabled": ("enabled", bool),
+    "historySize": ("history_size", int),
+    "warningThreshold": ("warning_threshold", int),
+    "criticalThreshold": ("critical_threshold", int),
+    "unknownToolThreshold": ("unknown_tool_threshold", int),
+    "globalCircuitBreakerThreshold": ("global_circuit_breaker_threshold", int),
+    "detectors": (
+        "detectors",
+        {
+            "genericRepeat": ("generic_repeat", bool),
+            "knownPollNoProgress": ("known_poll_no_progress", bool),
+            "pingPong": ("ping_pong", bool),
+        },
+    ),
+    "postCompactionGuard": ("post_compaction_guard", {"windowSize": ("window_size", int)}),
+    "failOpen": ("fail_open", bool),
+}
+
+
+# Frames: from the wire
+
+
+def from_open(message: pb.RunOpen) -> RunOpen:
+    """Translate `RunOpen`."""
+    mode = message.mode
+    if mode and mode not in _MODE:
+        raise InvalidFrame(Reason.INVALID_FRAME, f"unknown value {mode} at `open.mode`")
+    return RunOpen(
+        run_id=message.run_id,
+        agent_id=message.agent_id,
+        parent_run_id=message.parent_run_id,
+        config=from_config(message.config) if message.HasField("config") else None,
+        mode=_MODE.get(mode),
+        profile=message.profile,
+        digest_scheme=message.digest_scheme,
+        resume=message.resume,
+        rebuild=message.rebuild,
+        decided_unavailable=message.decided_unavailable,
+    )
+
+
+def from_config(message: pb.LoopDetectionConfig) -> dict[str, Any]:
+    """Return the fields that are set, by the keys of `tools.loopDetection`."""
+    return _from_config(message, _CONFIG)
+
+
+def _from_config(message: Any, table: Mapping[str, Any]) -> dict[str, Any]:
+    config: dict[str, Any] = {}
+    for key, (name, kind) in table.items():
+        if message.HasField(name):
+            value = getattr(message, name)
+            config[key] = _from_config(value, kind) if isinstance(kind, dict) else value
+    return config
+
+
+def from_frame(request: pb.GuardRequest) -> Frame:
+    """Translate any frame but `open`; raise `InvalidFrame` for one that says nothing."""
+    kind = request.WhichOneof("frame")
+    if kind == "calls":
+        batch = request.calls
+        if not batch.calls:
+            raise InvalidFrame(Reason.INVALID_FRAME, "a batch without calls")
+        return CallBatch([_from_call(call) for call in batch.calls], batch.dry_run)
+    if kind == "outcome":
+        return _from_outcome(request.outcome)
+    if kind == "history":
+        return History([_from_record(record) for record in request.history.records])
+    if kind == "user_message":
+        return Signal.USER_MESSAGE
+    if kind == "compaction_retry":
+        return Signal.COMPACTION_RETRY
+    if kind == "close":
+        return Signal.CLOSE
+    raise InvalidFrame(Reason.INVALID_FRAME, "a frame that is none of those known here")
+
+
+def frame_at(request: pb.GuardRequest) -> float | None:
+    """Return the frame's `at` in seconds, `None` if it has none."""
+    if not request.HasField("at"):
+        return None
+    at = request.at
+    return at.seconds + at.nanos / 1e9
+
+
+def _from_call(call: pb.Call) -> Call:
+    # Spelt out without a loop over field names: this is the hot path.
+    digest = call.args_digest
+    return Call(
+        call.tool,
+        call.args_json or None,
+        call.call_id,
+        _digest(digest, "args_digest") if digest else None,
+        call.action,
+    )
+
+
+def _from_outcome(outcome: pb.Outcome) -> Outcome:
+    status = _status(outcome.status) if outcome.status else None
+    if status is Status.PENDING:
+        raise InvalidFrame(Reason.INVALID_FRAME, "status PENDING stands only in `history`")
+    digest = outcome.result_digest
+    return Outcome(
+        outcome.call_id,
+        status,
+        outcome.result_json or None,
+        _digest(digest, "result_digest") if digest else None,
+        outcome.error_json or None,
+        outcome.semantic_json or None,
+    )
+
+
+def _from_record(record: pb.Record) -> Record:
+    return Record(
+        tool=record.tool,
+        args=record.args_json or None,
+        args_digest=_digest(record.args_digest, "args_digest") if record.args_digest else None,
+        action=record.action,
+        status=_status(record.status) if record.status else None,
+        result=record.result_json or None,
+        result_digest=_digest(record.result_digest, "result_digest") if record.result_digest else None,
+        error=record.error_json or None,
+        private=record.semantic_json or None,
+    )
+
+
+def _status(number: int) -> Status:
+    status = _STATUS.get(number)
+    if status is None:
+        raise InvalidFrame(Reason.INVALID_FRAME, f"unknown value {number} at `status`")
+    return status
+
+
+def _digest(digest: bytes, field: str) -> bytes:
+    if len(digest) != DIGEST_BYTES:
+        raise InvalidFrame(Reason.INVALID_FRAME, f"`{field}` has {len(digest)} bytes, not {DIGEST_BYTES}")
+    return digest
+
+
+# Frames: to the wire
+
+
+def to_config(config: Mapping[str, Any]) -> pb.LoopDetectionConfig:
+    """Translate the keys of `tools.loopDetection`; raise `InvalidConfig` for what the wire has no field for."""
+    message = pb.LoopDetectionConfig()
+    _to_config(message, config, _CONFIG, "")
+    return message
+
+
+def _to_config(message: Any, config: Mapping[str, Any], table: Mapping[str, Any], path: str) -> None:
+    for key, value in config.items():
+        where = f"{path}{key}"
+        if key not in table:
+            raise InvalidConfig(where, f"unknown key `{where}`")
+        if value is None:
+            continue
+        name, kind = table[key]
+        if isinstance(kind, dict):
+            if not hasattr(value, "items"):
+                raise InvalidConfig(where, f"`{where}` is {value!r}, not a block")
+            block = getattr(message, name)
+            block.SetInParent()
+            _to_config(block, value, kind, f"{where}.")
+        elif kind is bool:
+            if not isinstance(value, bool):
+                raise InvalidConfig(where, f"`{where}` is {value!r}, not true or false")
+            setattr(message, name, value)
+        else:
+            setattr(message, name, _integer(value, where))
+
+
+def _integer(value: Any, where: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1:
+        raise InvalidConfig(where, f"`{where}` is {value!r}, not an integer")
+    if not -(2**63) <= value < 2**63:
+        raise InvalidConfig(where, f"`{where}` is {value!r}, beyond 64 bits")
+    return int(value)
+
+
+def encode_open(run: RunOpen, at: float | None = None) -> bytes:
+    """Encode the frame that opens `run`; raise `InvalidConfig` for what the wire has no field for."""
+    message = pb.RunOpen(
+        run_id=run.run_id,
+        agent_id=run.agent_id,
+        parent_run_id=run.parent_run_id,
+        mode=to_mode(run.mode),
+        profile=run.profile,
+        digest_scheme=run.digest_scheme,
+        resume=run.resume,
+        rebuild=run.rebuild,
+        decided_unavailable=run.decided_unavailable,
+    )
+    if run.config is not None:
+        message.config.CopyFrom(to_config(run.config))
+    request = pb.GuardRequest(open=message)
+    _stamp(request, at)
+    return request.SerializeToString()
+
+
+def encode_frame(seq: int, frame: Frame, at: float | None = None) -> bytes:
+    """Encode any frame but `open`."""
+    request = pb.GuardRequest(seq=seq)
+    _stamp(request, at)
+    if isinstance(frame, CallBatch):
+        request.calls.dry_run = frame.dry_run
+        for call in frame.calls:
+            _to_call(call, request.calls.calls.add())
+        request.calls.SetInParent()
+    elif isinstance(frame, Outcome):
+        _to_outcome(frame, request.outcome)
+        request.outcome.SetInParent()
+    elif isinstance(frame, History):
+        for record in frame.records:
+            _to_record(record, request.history.records.add())
+        request.history.SetInParent()
+    elif frame is Signal.USER_MESSAGE:
+        request.user_message.SetInParent()
+    elif frame is Signal.COMPACTION_RETRY:
+        request.compaction_retry.SetInParent()
+    else:
+        request.close.SetInParent()
+    return request.SerializeToString()
+
+
+def to_mode(mode: Mode | None) -> pb.Mode.ValueType:
+    """Translate a mode."""
+    return pb.MODE_UNSPECIFIED if mode is None else _MODE_NUMBER[mode]
+
+
+def _stamp(request: pb.GuardRequest, at: float | None) -> None:
+    if at is not None:
+        nanos = round(at * 1e9)
+        sign = -1 if nanos < 0 else 1
+        request.at.seconds, request.at.nanos = sign * (abs(nanos) // 10**9), sign * (abs(nanos) % 10**9)
+
+
+def _to_call(call: Call, message: pb.Call) -> None:
+    message.call_id, message.tool, message.action = call.call_id, call.tool, call.action
+    if call.args_digest:
+        message.args_digest = call.args_digest
+    elif call.args:
+        message.args_json = call.args
+
+
+def _to_outcome(outcome: Outcome, message: pb.Outcome) -> None:
+    message.call_id = outcome.call_id
+    _to_ending(outcome, message)
+
+
+def _to_record(record: Record, message: pb.Record) -> None:
+    message.tool, message.action = record.tool, record.action
+    if record.args_digest:
+        message.args_digest = record.args_digest
+    elif record.args:
+        message.args_json = record.args
+    _to_ending(record, message)
+
+
+def _to_ending(ending: Outcome | Record, message: pb.Outcome | pb.Record) -> None:
+    if ending.status is not None:
+        message.status = _STATUS_NUMBER[ending.status]
+    if ending.result_digest:
+        message.result_digest = ending.result_digest
+    elif ending.result:
+        message.result_json = ending.result
+    if ending.error:
+        message.error_json = ending.error
+    if ending.private:
+        message.semantic_json = ending.private
+
+
+#: Below it a varint is one byte.
+SMALL = 128
+_VARINT = [bytes((n,)) for n in range(SMALL)]
+
+
+def varint(number: int) -> bytes:
+    """Encode an unsigned number as protobuf does."""
+    if number < SMALL:
+        return _VARINT[number]
+    out = bytearray()
+    while number >= SMALL:
+        out.append(number & 127 | 128)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
+
+
+# Messages of many runs. `GuardManyRequest` and `GuardManyResponse` have the same shape: 1: runs {1: run id, 2: items}.
+
+
+def encode_run(run_id: str, items: Iterable[bytes]) -> bytes:
+    """Encode some frames or answers of one run; the concatenation of several is a message of many runs."""
+    name = run_id.encode()
+    inner = b"".join([b"\x0a", varint(len(name)), name, *(b"\x12%b%b" % (varint(len(item)), item) for item in items)])
+    return b"\x0a%b%b" % (varint(len(inner)), inner)
