@@ -45,12 +45,13 @@ class InvalidConfig(InvalidFrame):
     """A configuration that is refused.
 
     `key` is a path inside `loopDetection` (`postCompactionGuard.windowSize`), or `runId`, or `agents`, or a path from the
-    file's top (`loopguard.profile`).
+    file's top (`loopguard.profile`). `path` is where the mistake stands in its file, from the top, if it stands in one.
     """
 
-    def __init__(self, key: str, message: str) -> None:
+    def __init__(self, key: str, message: str, path: tuple[str | int, ...] = ()) -> None:
         super().__init__(Reason.INVALID_CONFIG, message)
         self.key = key
+        self.path = path
 
 
 class InvalidTrace(InvalidInput):

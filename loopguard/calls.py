@@ -1,0 +1,97 @@
+"""The calls of a run that were asked and not yet reported, and how calls without id are numbered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from loopguard.errors import InvalidFrame, Reason
+
+if TYPE_CHECKING:
+    from loopguard.fingerprint import CallPrint
+    from loopguard.identical_error import WaitingBatch
+    from loopguard.model import Call
+
+#: How many calls may be open; the oldest one is forgotten first.
+LIMIT: Final = 1024
+
+
+class OpenCall:
+    """A call without outcome.
+
+    `number` is its record's in the history, `None` if the call was blocked. `place` is its place in `batch`, where it
+    has one that keeps order.
+    """
+
+    __slots__ = ("batch", "number", "place", "print")
+
+    def __init__(self, call: CallPrint, number: int | None, batch: WaitingBatch | None = None, place: int = 0) -> None:
+        self.print = call
+        self.number = number
+        self.batch = batch
+        self.place = place
+
+
+class OpenCalls:
+    """Open calls by id, oldest first."""
+
+    __slots__ = ("_calls",)
+
+    def __init__(self) -> None:
+        self._calls: dict[str, OpenCall] = {}
+
+    def __len__(self) -> int:
+        return len(self._calls)
+
+    def add(self, call_id: str, call: OpenCall) -> None:
+        """Add the newest call; an id that is used again means the newer call from now on."""
+        calls = self._calls
+        if call_id in calls:
+            del calls[call_id]
+        calls[call_id] = call
+        if len(calls) > LIMIT:
+            del calls[next(iter(calls))]
+
+    def find(self, call_id: str) -> tuple[str, OpenCall]:
+        """Return a call and its id; an empty id stands for the oldest admitted call. Raises `InvalidFrame`."""
+        if not call_id:
+            for oldest, call in self._calls.items():
+                if call.number is not None:
+                    return oldest, call
+            raise InvalidFrame(Reason.UNKNOWN_CALL, "no admitted call is without outcome")
+        found = self._calls.get(call_id)
+        if found is None:
+            raise InvalidFrame(Reason.UNKNOWN_CALL, f"no call `{_cut(call_id)}` waits for an outcome")
+        return call_id, found
+
+    def remove(self, call_id: str) -> None:
+        """Drop a call that was reported."""
+        del self._calls[call_id]
+
+
+def number_calls(calls: Sequence[Call], number: int) -> tuple[list[str], int]:
+    """Return the ids of a batch, and the next number; calls without id get `cN`. Raises `InvalidFrame`.
+
+    A number whose id stands in the same batch is passed over.
+    """
+    if len(calls) == 1:
+        call_id = calls[0].call_id
+        return ([call_id], number) if call_id else ([f"c{number}"], number + 1)
+    given = {call.call_id for call in calls if call.call_id}
+    ids = []
+    seen = set()
+    for call in calls:
+        call_id = call.call_id
+        if not call_id:
+            while (call_id := f"c{number}") in given:
+                number += 1
+            number += 1
+        elif call_id in seen:
+            raise InvalidFrame(Reason.DUPLICATE_CALL, f"the call id `{_cut(call_id)}` stands twice in one batch")
+        seen.add(call_id)
+        ids.append(call_id)
+    return ids, number
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 64 else text[:63] + "…"

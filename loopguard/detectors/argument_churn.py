@@ -1,0 +1,27 @@
+"""A few sets of arguments tried over and over, all with the same failure or the same unchanged write."""
+
+from __future__ import annotations
+
+from loopguard.detectors.sighting import Sighting, build_finding, outcome_words
+from loopguard.history import Facts, Trail
+from loopguard.loop_detection import LoopDetection
+from loopguard.model import Level
+
+NAME = "argument_churn"
+
+
+def warning(facts: Facts, limits: LoopDetection) -> Sighting | None:
+    """Warn of a tool whose arguments vary while it stays stuck."""
+    if not (limits.generic_repeat and not facts.poll and facts.churn >= limits.warning_threshold):
+        return None
+    evidence = facts.evidence(Trail.CHURN)
+    finding = build_finding(
+        NAME,
+        Level.WARNING,
+        facts.churn,
+        limits.warning_threshold,
+        facts,
+        evidence,
+        "another outcome of this tool, or a call of another one",
+    )
+    return Sighting(finding, {"variants": facts.variants, **outcome_words(evidence)}, (NAME, facts.call.tool))

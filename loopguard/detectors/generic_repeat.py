@@ -1,0 +1,44 @@
+"""The same call again."""
+
+from __future__ import annotations
+
+from loopguard.detectors.sighting import Sighting, build_finding, outcome_words
+from loopguard.history import Facts, Trail
+from loopguard.loop_detection import LoopDetection
+from loopguard.model import Level
+
+NAME = "generic_repeat"
+
+
+def critical(facts: Facts, limits: LoopDetection) -> Sighting | None:
+    """Stop a call that gave the same outcome so many times."""
+    if not (limits.generic_repeat and not facts.poll and facts.streak >= limits.critical_threshold):
+        return None
+    evidence = facts.evidence(Trail.STREAK)
+    finding = build_finding(
+        NAME,
+        Level.CRITICAL,
+        facts.streak,
+        limits.critical_threshold,
+        facts,
+        evidence,
+        "another outcome of this call",
+    )
+    return Sighting(finding, outcome_words(evidence))
+
+
+def warning(facts: Facts, limits: LoopDetection) -> Sighting | None:
+    """Warn of a call that was made so many times, whatever came of it."""
+    if not (limits.generic_repeat and not facts.poll and facts.records >= limits.warning_threshold):
+        return None
+    evidence = facts.evidence(Trail.RECORDS)
+    finding = build_finding(
+        NAME,
+        Level.WARNING,
+        facts.records,
+        limits.warning_threshold,
+        facts,
+        evidence,
+        "other calls, until these have left the history",
+    )
+    return Sighting(finding, outcome_words(evidence), (NAME, facts.call.tool, facts.call.digest))

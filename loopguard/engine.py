@@ -1,0 +1,128 @@
+"""Many runs: opened, found, closed and evicted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from loopguard.config import Configuration
+from loopguard.detectors import PROFILES
+from loopguard.errors import InvalidConfig, InvalidFrame, Reason
+from loopguard.fingerprint import default_fingerprinter
+from loopguard.model import DIGEST_SCHEME, Mode, RunOpen
+from loopguard.run import Run, Surroundings
+
+if TYPE_CHECKING:
+    from loopguard.events import Event
+    from loopguard.fingerprint import Fingerprinter
+
+#: Unicode's White_Space and the byte order mark.
+_BLANK: Final = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+
+
+class Engine:
+    """Holds the open runs. Not thread-safe; `now` is only used to tell idle runs."""
+
+    def __init__(
+        self,
+        configuration: Configuration | None = None,
+        *,
+        now: Callable[[], float] = time.monotonic,
+        on_event: Callable[[Event], None] | None = None,
+        fingerprinter: Fingerprinter | None = None,
+        history_limit: int | None = None,
+    ) -> None:
+        """Start without runs. `history_limit` is the largest `historySize` that a run may ask for."""
+        self._runs: dict[tuple[str, str] | str, Run] = {}
+        self._now = now
+        self._on_event = on_event
+        self._fingerprinter = fingerprinter or default_fingerprinter()
+        self._history_limit = history_limit
+        self.configure(configuration or Configuration.empty())
+
+    def configure(self, configuration: Configuration) -> None:
+        """Use another configuration for runs opened from now on; open runs keep theirs."""
+        if configuration.profile not in PROFILES:
+            raise _unknown_profile(configuration.profile, "loopguard.profile")
+        self.configuration = configuration
+        self._around = Surroundings(self._fingerprinter, configuration.notes, self._now, self._on_event)
+
+    def open(
+        self,
+        run: RunOpen | str,
+        *,
+        tenant: str = "",
+        config: dict[str, Any] | None = None,
+        agent_id: str = "",
+        mode: Mode | None = None,
+    ) -> Run:
+        """Open an empty run, in place of one with the same id. Raises `InvalidConfig`; then nothing has changed.
+
+        `config`, `agent_id` and `mode` go with a run given by its id alone.
+        """
+        opened = RunOpen(run, agent_id=agent_id, config=config, mode=mode) if isinstance(run, str) else run
+        if not isinstance(run, str) and (config is not None or agent_id or mode is not None):
+            opened = replace(run, config=config or run.config, agent_id=agent_id or run.agent_id, mode=mode or run.mode)
+        run_id = opened.run_id.strip(_BLANK)
+        if not run_id:
+            raise InvalidConfig("runId", "`runId` must not be blank")
+        if opened.digest_scheme not in (0, DIGEST_SCHEME):
+            raise InvalidFrame(
+                Reason.UNSUPPORTED_SCHEME,
+                f"digest scheme {opened.digest_scheme} is not served, {DIGEST_SCHEME} is",
+            )
+        profile = opened.profile or self.configuration.profile
+        if profile not in PROFILES:
+            raise _unknown_profile(profile, "profile")
+        effective = self.configuration.effective(opened.agent_id, opened.config)
+        if self._history_limit is not None and effective.history_size > self._history_limit:
+            raise InvalidConfig(
+                "historySize", f"`historySize` must be at most {self._history_limit} here, not {effective.history_size}"
+            )
+        fresh = Run(opened, run_id=run_id, tenant=tenant, profile=profile, config=effective, around=self._around)
+        self._runs[_key(run_id, tenant)] = fresh
+        return fresh
+
+    def run(self, run_id: str, tenant: str = "") -> Run:
+        """Return an open run. Raises `InvalidFrame`."""
+        found = self._runs.get(_key(run_id.strip(_BLANK), tenant))
+        if found is None:
+            raise InvalidFrame(Reason.INVALID_FRAME, "no run of this id is open")
+        return found
+
+    def close(self, run_id: str, tenant: str = "") -> None:
+        """Forget a run; one that isn't open is no error."""
+        run = self._runs.pop(_key(run_id.strip(_BLANK), tenant), None)
+        if run is not None:
+            run.closed = True
+
+    def evict(self, idle_s: float) -> list[Run]:
+        """Forget the runs that had no frame for more than `idle_s` seconds, and return them."""
+        before = self._now() - idle_s
+        idle = [(key, run) for key, run in self._runs.items() if run.touched < before]
+        for key, run in idle:
+            del self._runs[key]
+            run.closed = True
+        return [run for _, run in idle]
+
+    @property
+    def failures(self) -> int:
+        """How many batches and outcomes loopguard itself could not judge, since the last `configure`."""
+        return self._around.failures
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+
+def _key(run_id: str, tenant: str) -> tuple[str, str] | str:
+    # Without tenants, which is the common case, a run costs no tuple.
+    return (tenant, run_id) if tenant else run_id
+
+
+def _unknown_profile(profile: str, key: str) -> InvalidConfig:
+    known = ", ".join(PROFILES)
+    return InvalidConfig(
+        key, f"`{key}`: there is no profile `{profile[:64]}`; there are {known}", tuple(key.split("."))
+    )

@@ -1,0 +1,146 @@
+"""The guard against failures that repeat exactly: the same call, the same error, three times in a row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from loopguard.fingerprint import Kind
+from loopguard.model import Finding, Level
+
+if TYPE_CHECKING:
+    from loopguard.fingerprint import CallPrint, OutcomePrint
+
+NAME: Final = "identical_error"
+THRESHOLD: Final = 3
+#: A streak grows without end where nobody stops it; its evidence doesn't.
+_EVIDENCE: Final = 100
+
+
+class Report:
+    """An outcome in the order of calls."""
+
+    __slots__ = ("call", "call_id", "outcome")
+
+    def __init__(self, call_id: str, call: CallPrint, outcome: OutcomePrint) -> None:
+        self.call_id = call_id
+        self.call = call
+        self.outcome = outcome
+
+
+class WaitingBatch:
+    """A batch whose outcomes are counted in the order of its calls: each waits until all earlier ones are there."""
+
+    __slots__ = ("_counted", "_reports")
+
+    def __init__(self, size: int) -> None:
+        self._reports: list[Report | None] = [None] * size
+        self._counted = 0
+
+    def add(self, place: int, report: Report) -> list[Report]:
+        """Put an outcome in its place. Returns what need not wait any longer, in order."""
+        self._reports[place] = report
+        ready = []
+        while self._counted < len(self._reports) and (report_ := self._reports[self._counted]) is not None:
+            ready.append(report_)
+            self._counted += 1
+        return ready
+
+    def rest(self) -> list[Report]:
+        """Return what still waits behind calls without outcome, in order."""
+        return [report for report in self._reports[self._counted :] if report is not None]
+
+
+class IdenticalErrors:
+    """Counts consecutive failures with the same call and the same outcome."""
+
+    __slots__ = ("_call_ids", "_last", "batch", "streak")
+
+    def __init__(self) -> None:
+        self.streak = 0
+        #: The newest batch of several calls; outcomes of older ones are counted as they come.
+        self.batch: WaitingBatch | None = None
+        self._last: Report | None = None
+        self._call_ids: list[str] = []
+
+    def twin(self) -> IdenticalErrors:
+        """Return a copy to ask what would happen."""
+        twin = IdenticalErrors()
+        twin.streak, twin.batch = self.streak, self.batch
+        twin._last, twin._call_ids = self._last, self._call_ids.copy()
+        return twin
+
+    def reset(self) -> None:
+        """Forget the streak; what waits goes on waiting."""
+        self.streak = 0
+        self._last = None
+        self._call_ids = []
+
+    def take(self, report: Report, batch: WaitingBatch | None, place: int) -> Finding | None:
+        """Take a reported outcome. Returns the finding if the guard fires."""
+        if batch is None or batch is not self.batch:
+            return self._count(report)
+        return self._count_all(batch.add(place, report))
+
+    def pass_over(self) -> Finding | None:
+        """Wait no longer for calls that are still open: count what waited behind them.
+
+        Returns the finding if the guard fires.
+        """
+        if self.batch is None:
+            return None
+        waited = self.batch.rest()
+        self.batch = None
+        return self._count_all(waited)
+
+    def begin(self, size: int) -> None:
+        """Keep the order of the calls of a new batch; a single one has no order to keep."""
+        self.batch = WaitingBatch(size) if size > 1 else None
+
+    def _count_all(self, reports: list[Report]) -> Finding | None:
+        fired = None
+        for report in reports:
+            found = self._count(report)
+            fired = fired or found
+        return fired
+
+    def _count(self, report: Report) -> Finding | None:
+        outcome, last = report.outcome, self._last
+        if outcome.kind is Kind.VETO or outcome.kind is Kind.PENDING:
+            return None
+        if not outcome.failed:
+            if last is not None:
+                self.reset()
+            return None
+        if last is None or not _same(last, report):
+            self.streak = 0
+            self._call_ids = []
+        self.streak += 1
+        self._last = report
+        self._call_ids.append(report.call_id)
+        del self._call_ids[:-_EVIDENCE]
+        if self.streak < THRESHOLD:
+            return None
+        return Finding(
+            NAME,
+            Level.CRITICAL,
+            self.streak,
+            THRESHOLD,
+            call_ids=tuple(self._call_ids),
+            args_digest=report.call.digest,
+            outcome_digest=outcome.digest or b"",
+            stripped=tuple(outcome.stripped),
+            cleared_by="a call that succeeds or fails differently, or a user message",
+        )
+
+    @property
+    def tool(self) -> str:
+        """The tool of the newest failure."""
+        return self._last.call.tool if self._last else ""
+
+
+def _same(one: Report, other: Report) -> bool:
+    return (
+        one.outcome.digest == other.outcome.digest
+        and one.call.digest == other.call.digest
+        and one.call.tool == other.call.tool
+    )
