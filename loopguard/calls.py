@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from loopguard.errors import InvalidFrame, Reason
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from loopguard.fingerprint import CallPrint
     from loopguard.identical_error import WaitingBatch
     from loopguard.model import Call

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path as FilePath
 from types import MappingProxyType
@@ -24,6 +23,8 @@ from loopguard.loop_detection import (
 from loopguard.notes import Notes
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from loopguard.config_file import LoopguardTable, ToolTable
 
 __all__ = ["DEFAULTS", "Configuration", "LoopDetection", "ToolSettings", "load_configuration"]
@@ -119,7 +120,7 @@ class Configuration:
             raise InvalidConfig(mistake.key, str(mistake), self._path_of(agent_id, mistake.key)) from None
         shared = self._shared.get(merged)
         if shared is None:
-            shared = replace(merged, tools=self._tool_settings(merged, blocks)) if self._tools else merged
+            shared = replace(merged, tools=self._tool_settings(blocks)) if self._tools else merged
             if len(self._shared) < _SHARED:
                 self._shared[merged] = shared
         return shared
@@ -129,7 +130,7 @@ class Configuration:
         named = [("run", check_block(run_config)), ("agent", self._agents.get(agent_id, {})), ("global", self._global)]
         return origins(named)
 
-    def _tool_settings(self, merged: LoopDetection, blocks: list[Block]) -> Mapping[str, ToolSettings]:
+    def _tool_settings(self, blocks: list[Block]) -> Mapping[str, ToolSettings]:
         settings = {}
         for name, tool in self._tools.items():
             path: Path = ("loopguard", "tools", name)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from loopguard.loop_detection import Path
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from loopguard.loop_detection import Path
 
 
 class Place(NamedTuple):

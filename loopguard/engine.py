@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,11 +14,16 @@ from loopguard.model import DIGEST_SCHEME, Mode, RunOpen
 from loopguard.run import Run, Surroundings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from loopguard.events import Event
     from loopguard.fingerprint import Fingerprinter
 
 #: Unicode's White_Space and the byte order mark.
-_BLANK: Final = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+_BLANK: Final = (
+    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
 
 
 class Engine:

@@ -44,8 +44,8 @@ class InvalidFrame(InvalidInput):
 class InvalidConfig(InvalidFrame):
     """A configuration that is refused.
 
-    `key` is a path inside `loopDetection` (`postCompactionGuard.windowSize`), or `runId`, or `agents`, or a path from the
-    file's top (`loopguard.profile`). `path` is where the mistake stands in its file, from the top, if it stands in one.
+    `key` is a path inside `loopDetection` (`postCompactionGuard.windowSize`), or `runId`, or `agents`, or a path from
+    the file's top (`loopguard.profile`). `path` is where the mistake stands in its file, from the top, if in one.
     """
 
     def __init__(self, key: str, message: str, path: tuple[str | int, ...] = ()) -> None:

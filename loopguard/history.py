@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from loopguard.fingerprint import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from loopguard.fingerprint import CallPrint, OutcomePrint
 
 
@@ -75,8 +76,23 @@ class Facts:
     """What the history says about a call that is about to run."""
 
     __slots__ = (
-        "alternation", "anchor", "call", "churn", "exec_failures", "missing_tool", "no_progress", "paired_digest",
-        "paired_tool", "peak", "poll", "proven", "records", "unknown", "variants", "wait", "_trails",
+        "_trails",
+        "alternation",
+        "anchor",
+        "call",
+        "churn",
+        "exec_failures",
+        "missing_tool",
+        "no_progress",
+        "paired_digest",
+        "paired_tool",
+        "peak",
+        "poll",
+        "proven",
+        "records",
+        "unknown",
+        "variants",
+        "wait",
     )  # fmt: skip
 
     def __init__(self, history: History, call: CallPrint) -> None:

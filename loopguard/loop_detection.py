@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from loopguard.errors import InvalidConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 #: A checked block: path of the key inside `loopDetection` -> value. Keys that are not set are absent.
 Block = dict[str, "bool | int"]
@@ -96,7 +98,10 @@ def check_block(value: object, path: Path = ()) -> Block:
     for key, item in flat.items():
         if rule := _broken_type(key, item):
             raise InvalidConfig(key, f"`{key}` must be {rule}, not {_show(item)}{_at(path)}", path + _steps(key))
-    block = {key: int(item) if key in INTEGERS else item for key, item in flat.items() if item is not None}
+    block: Block = {}
+    for key, item in flat.items():
+        if isinstance(item, bool | int | float):
+            block[key] = int(item) if key in INTEGERS else bool(item)
     for key in INTEGERS:
         if key in block and not 1 <= block[key] <= _LARGEST:
             rule = "at least 1" if block[key] < 1 else f"at most {_LARGEST}"

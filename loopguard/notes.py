@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from string import Formatter
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from loopguard.errors import InvalidConfig
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 #: Said with every block: what to do instead.
 ADVICE: Final = "Do not repeat it: answer with what you have, ask, or use another tool or other arguments."
@@ -22,15 +24,16 @@ _DEFAULTS: Final[Mapping[str, str]] = MappingProxyType(
             "{tool} gave identical {outcomes} {count} times; this call is blocked to stop a runaway loop. {advice}"
         ),
         "known_poll_no_progress.critical": (
-            "{tool} was polled {count} times with the same arguments and made no progress; this call is blocked. {advice}"
+            "{tool} was polled {count} times with the same arguments and made no progress; "
+            "this call is blocked. {advice}"
         ),
         "known_poll_no_progress.warning": (
             "{tool} was polled {count} times with the same arguments and made no progress. "
             "Wait longer between polls, or report that the task failed."
         ),
         "ping_pong.critical": (
-            "{count} calls in turn between {tool} and {paired_tool} with identical {outcomes}, so there is no progress; "
-            "this call is blocked. {advice}"
+            "{count} calls in turn between {tool} and {paired_tool} with identical {outcomes}, "
+            "so there is no progress; this call is blocked. {advice}"
         ),
         "ping_pong.warning": (
             "{count} calls in turn between {tool} and {paired_tool}. If this makes no progress, stop and report it."
@@ -42,8 +45,8 @@ _DEFAULTS: Final[Mapping[str, str]] = MappingProxyType(
             "{tool} was called {count} times with identical arguments. If this makes no progress, stop and report it."
         ),
         "argument_churn.warning": (
-            "{tool} was called {count} times over {variants} variants of its arguments with one and the same {outcome}. "
-            "The call is still allowed; if this makes no progress, stop and report it."
+            "{tool} was called {count} times over {variants} variants of its arguments with one and the same "
+            "{outcome}. The call is still allowed; if this makes no progress, stop and report it."
         ),
         "compaction_loop_persisted.critical": (
             "After the context was compacted, {tool} was called {count} times with identical arguments and {outcomes} "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -35,6 +34,8 @@ from loopguard.model import History as HistoryFrame
 from loopguard.warning_buckets import Buckets, bucket_of, note_given
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from loopguard.fingerprint import CallPrint, Fingerprinter, OutcomePrint
     from loopguard.loop_detection import LoopDetection
     from loopguard.model import RunOpen
@@ -67,6 +68,7 @@ class Abort:
         self.note = note
 
     def verdict(self, call_id: str, flags: int) -> Verdict:
+        """Answer a call or an outcome with it."""
         return Verdict(call_id, Action.ABORT, self.finding, self.note, scope=self.scope, flags=_flags(flags))
 
 
@@ -87,9 +89,27 @@ class Run:
     """One run. Frames are applied one at a time, in order; not thread-safe."""
 
     __slots__ = (
-        "agent_id", "calls_asked", "closed", "config", "mode", "parent_run_id", "profile", "run_id", "tenant", "touched",
-        "_abort", "_around", "_buckets", "_compaction", "_detectors", "_errors", "_history", "_lowest", "_next_number",
-        "_open", "_recovering",
+        "_abort",
+        "_around",
+        "_buckets",
+        "_compaction",
+        "_detectors",
+        "_errors",
+        "_history",
+        "_lowest",
+        "_next_number",
+        "_open",
+        "_recovering",
+        "agent_id",
+        "calls_asked",
+        "closed",
+        "config",
+        "mode",
+        "parent_run_id",
+        "profile",
+        "run_id",
+        "tenant",
+        "touched",
     )  # fmt: skip
 
     def __init__(

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from loopguard.detectors.sighting import Sighting, build_finding, outcome_words
 from loopguard.history import Evidence, Facts, Trail
-from loopguard.loop_detection import LoopDetection
 from loopguard.model import Level
+
+if TYPE_CHECKING:
+    from loopguard.loop_detection import LoopDetection
 
 NAME = "ping_pong"
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from typing import TYPE_CHECKING
 
-from loopguard.history import Evidence, Facts
 from loopguard.model import Finding, Level
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from loopguard.history import Evidence, Facts
 
 
 class Sighting:
