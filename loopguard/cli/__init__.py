@@ -1,0 +1,61 @@
+"""The `loopguard` command; it looks at its first word before it imports anything heavy."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: Every command is a module of this package, imported when its word is the first one.
+COMMANDS = ("serve", "replay", "explain", "conformance", "config", "hash", "bench", "doctor")
+
+#: The extra that a command needs, and the modules that are missing without it.
+_NEEDS = {
+    "serve": ("server", ("typer", "rich", "grpc", "google.protobuf", "grpc_health", "structlog", "prometheus_client")),
+}
+_NEEDS_OF_ALL = ("cli", ("typer", "rich", "json5"))
+
+INTERRUPTED = 130
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the command line and exit: 0 fine, 1 something would be blocked or failed, 2 bad usage or input."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        code = run(arguments)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    sys.exit(code)
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command line and return its exit code."""
+    first = arguments[0] if arguments else ""
+    if first in ("--version", "-V"):
+        from loopguard import __version__
+
+        print(f"loopguard {__version__}")
+        return 0
+    extra, modules = _NEEDS.get(first, _NEEDS_OF_ALL)
+    missing = [module for module in modules if not _installed(module)]
+    if missing:
+        what = f"`loopguard {first}`" if first in COMMANDS else "the command line"
+        print(
+            f"loopguard: {what} needs the extra `{extra}`: pip install 'loopguard-grpc[{extra}]'"
+            f" (missing: {', '.join(missing)})",
+            file=sys.stderr,
+        )
+        return 2
+    from loopguard.cli.app import run_app
+
+    return run_app(arguments, [first] if first in COMMANDS else COMMANDS)
+
+
+def _installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False

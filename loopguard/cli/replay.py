@@ -1,0 +1,155 @@
+"""`loopguard replay`: plays recorded runs through the engine and shows what the guard would have said."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from loopguard.cli.inputs import find_traces, read_lines
+from loopguard.errors import InvalidConfig, InvalidFrame, InvalidTrace
+from loopguard.model import Action, CallBatch, Mode, Outcome, RunOpen, Signal, Verdict
+from loopguard.trace import read_trace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from loopguard.engine import Engine
+    from loopguard.run import Run
+
+#: As many calls without outcome are remembered as the engine remembers.
+_OPEN_CALLS_MAX = 1024
+
+
+@dataclass(slots=True)
+class Judged:
+    """A verdict with its place in the recording.
+
+    `step` is the index of the call within its run, `frame` that of the frame; `on` is `call` or `outcome`.
+    """
+
+    run_id: str
+    step: int
+    frame: int
+    tool: str
+    on: str
+    verdict: Verdict
+
+
+class Replay:
+    """Plays traces through an engine, one run after another.
+
+    What the `open` frames do not name, `mode` and `profile` do.
+    """
+
+    def __init__(self, engine: Engine, *, mode: Mode = Mode.OBSERVE, profile: str = "") -> None:
+        self.engine = engine
+        self.mode = mode
+        self.profile = profile
+        self.runs = 0
+        self.calls = 0
+        self.refused = 0
+
+    def play(self, path: str) -> Iterator[Judged]:
+        """Yield the verdicts of one file; a frame that the engine refuses is told on standard error and passed over."""
+        run: Run | None = None
+        steps = _Steps()
+        for item in read_trace(read_lines(path), path):
+            if item.open is not None:
+                if run is not None:
+                    self.engine.close(run.run_id)
+                run, steps = self._open(item.open, f"{path}:{item.line}"), _Steps()
+                continue
+            assert run is not None  # read_trace refuses frames outside of a run
+            frame = item.frame
+            assert frame is not None
+            if frame is Signal.CLOSE:
+                self.engine.close(run.run_id)
+                run = None
+                continue
+            try:
+                answer = run.apply(frame, item.at)
+            except InvalidFrame as error:
+                self.refused += 1
+                print(f"loopguard: {path}:{item.line}: frame refused, {error.reason}: {error}", file=sys.stderr)
+                answer = None
+            if isinstance(frame, CallBatch):
+                if not frame.dry_run:
+                    self.calls += len(frame.calls)
+                yield from steps.ask(run.run_id, item.index, frame, answer)
+            elif isinstance(frame, Outcome) and isinstance(answer, Verdict):
+                yield steps.settle(run.run_id, item.index, answer)
+        if run is not None:
+            self.engine.close(run.run_id)
+
+    def _open(self, run: RunOpen, place: str) -> Run:
+        self.runs += 1
+        run.mode = run.mode or self.mode
+        run.profile = run.profile or self.profile
+        try:
+            return self.engine.open(run)
+        except InvalidConfig as error:
+            raise InvalidTrace(f"{place}: `{error.key}`: {error}") from None
+        except InvalidFrame as error:
+            raise InvalidTrace(f"{place}: {error}") from None
+
+
+class _Steps:
+    """Which call of the run an answer belongs to."""
+
+    def __init__(self) -> None:
+        self.next = 0
+        self.waiting: dict[str, tuple[int, str]] = {}
+
+    def ask(self, run_id: str, index: int, batch: CallBatch, answer: object) -> Iterator[Judged]:
+        step = self.next
+        if not batch.dry_run:
+            self.next += len(batch.calls)
+        if not isinstance(answer, list):
+            return
+        for offset, (call, verdict) in enumerate(zip(batch.calls, answer, strict=True)):
+            if not batch.dry_run:
+                self.waiting.pop(verdict.call_id, None)
+                self.waiting[verdict.call_id] = (step + offset, call.tool)
+                if len(self.waiting) > _OPEN_CALLS_MAX:
+                    del self.waiting[next(iter(self.waiting))]
+            yield Judged(run_id, step + offset, index, call.tool, "call", verdict)
+
+    def settle(self, run_id: str, index: int, verdict: Verdict) -> Judged:
+        step, tool = self.waiting.pop(verdict.call_id, (self.next - 1, ""))
+        return Judged(run_id, step, index, tool, "outcome", verdict)
+
+
+def command(
+    paths: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE…", help="Traces (.jsonl, .gz), folders of traces, or - for standard input."),
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line for every verdict.")] = False,
+    mode: Annotated[str, typer.Option(metavar="observe|enforce", help="The mode of runs that name none.")] = "observe",
+    profile: Annotated[str, typer.Option(metavar="NAME", help="The profile of runs that name none.")] = "",
+    config: Annotated[
+        str, typer.Option(metavar="FILE", help="The configuration file; `{}` means nothing is set.")
+    ] = "",
+) -> int:
+    """Play recorded runs and show what the guard would have said. Exits 1 if something would have been blocked."""
+    from loopguard.cli import replay_output
+    from loopguard.config import Configuration, load_configuration
+    from loopguard.engine import Engine
+
+    if mode.upper() not in tuple(Mode):
+        raise typer.BadParameter(f"'{mode}' is not one of observe, enforce", param_hint="--mode")
+    configuration = load_configuration(config) if config else Configuration.guarded()
+    replay = Replay(Engine(configuration), mode=Mode(mode.upper()), profile=profile)
+    files = find_traces(paths)
+    judged = (item for path in files for item in replay.play(path))
+    if as_json:
+        return replay_output.print_json(judged)
+    return replay_output.print_table(judged, replay, guards="" if config else replay_output.NO_CONFIGURATION)
+
+
+def is_stop(verdict: Verdict) -> bool:
+    """Tell whether the guard would have kept the call from running, or ended the turn or run."""
+    return verdict.action in (Action.BLOCK, Action.ABORT)
