@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from google.protobuf.message import DecodeError
+
 from loopguard.errors import InvalidConfig, InvalidFrame, Reason
 from loopguard.model import Call, CallBatch, Frame, History, Mode, Outcome, Record, RunOpen, Signal, Status
 from loopguard.v1 import guard_pb2 as pb
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 #: Length of a client's digest.
 DIGEST_BYTES = 16
@@ -291,6 +293,8 @@ def _to_ending(ending: Outcome | Record, message: pb.Outcome | pb.Record) -> Non
         message.semantic_json = ending.private
 
 
+_VARINT_KIND, _DELIMITED_KIND = 0, 2
+_FIXED_BYTES = {1: 8, 5: 4}
 #: Below it a varint is one byte.
 SMALL = 128
 _VARINT = [bytes((n,)) for n in range(SMALL)]
@@ -316,3 +320,82 @@ def encode_run(run_id: str, items: Iterable[bytes]) -> bytes:
     name = run_id.encode()
     inner = b"".join([b"\x0a", varint(len(name)), name, *(b"\x12%b%b" % (varint(len(item)), item) for item in items)])
     return b"\x0a%b%b" % (varint(len(inner)), inner)
+
+
+def decode_runs(data: bytes) -> Iterable[tuple[str, Sequence[pb.GuardRequest | None]]]:
+    """Decode a `GuardManyRequest` into (run id, frames).
+
+    `None` is a frame that can't be decoded; a part that can't be told to belong to any run has the run id "".
+    """
+    try:
+        message = pb.GuardManyRequest.FromString(data)
+    except DecodeError:
+        return _salvage_runs(data)
+    return [(run.run_id, run.frames) for run in message.runs]
+
+
+def _salvage_runs(data: bytes) -> Iterable[tuple[str, Sequence[pb.GuardRequest | None]]]:
+    """Take a broken message apart by hand, so that one run's bad bytes cost no other run its frames."""
+    broken = False
+    runs, sound = _fields(data)
+    for number, part in runs:
+        if number != 1:
+            continue
+        name = b""
+        frames: list[pb.GuardRequest | None] = []
+        fields, inner_sound = _fields(part)
+        for field, value in fields:
+            if field == 1:
+                name = value
+            elif field == 2:
+                frames.append(decode_frame(value))
+        if not inner_sound:
+            frames.append(None)
+        try:
+            yield name.decode(), frames
+        except UnicodeDecodeError:
+            broken = True
+    if broken or not sound:
+        yield "", [None]
+
+
+def decode_frame(data: bytes) -> pb.GuardRequest | None:
+    """Decode one frame; `None` if it is no valid protobuf."""
+    try:
+        return pb.GuardRequest.FromString(data)
+    except DecodeError:
+        return None
+
+
+def _fields(data: bytes) -> tuple[list[tuple[int, bytes]], bool]:
+    """Return the length-delimited fields up to the first fault, and whether there was none."""
+    fields = []
+    at = 0
+    try:
+        while at < len(data):
+            tag, at = _read_varint(data, at)
+            kind = tag & 7
+            if kind == _VARINT_KIND:
+                _, at = _read_varint(data, at)
+            elif kind in _FIXED_BYTES:
+                at += _FIXED_BYTES[kind]
+            elif kind == _DELIMITED_KIND:
+                size, at = _read_varint(data, at)
+                fields.append((tag >> 3, data[at : at + size]))
+                at += size
+            else:
+                return fields, False
+    except IndexError:
+        return fields, False
+    return fields, at == len(data)
+
+
+def _read_varint(data: bytes, at: int) -> tuple[int, int]:
+    number = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        number |= (byte & 127) << shift
+        if byte < SMALL:
+            return number, at
+        shift += 7

@@ -1,0 +1,1 @@
+"""The service: runs the engine behind gRPC."""

@@ -1,0 +1,461 @@
+"""One run as its client sees it: numbers, the frames kept for resending, resume and rebuild. No I/O in here."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from loopguard import codec
+from loopguard.client.journal import Journal
+from loopguard.errors import GuardUnavailable, InvalidConfig, InvalidFrame, LoopguardError, Reason, RunRefused
+from loopguard.model import (
+    Ack,
+    Action,
+    Answer,
+    CallBatch,
+    EndReason,
+    Frame,
+    History,
+    Limits,
+    NeedResend,
+    Opened,
+    Outcome,
+    Record,
+    Refusal,
+    RunEnded,
+    RunOpen,
+    Signal,
+    Status,
+    Verdict,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_log = logging.getLogger("loopguard.client")
+
+#: What the frames kept for resending may come to; DESIGN's numbers.
+BUFFER_FRAMES: Final = 1_000
+BUFFER_BYTES: Final = 8 << 20
+#: Until `Opened` tells the server's own.
+ASSUMED: Final = Limits(message_bytes=16 << 20, frame_bytes=16 << 20, calls_per_batch=256, in_flight=16)
+_HISTORY_SIZE = 30
+
+#: Refusals that say that the guard could not do its work; the others are somebody's mistake.
+_FAILURES = frozenset({Reason.INTERNAL, Reason.ANSWER_EXPIRED})
+#: Refusals of a stream or a run rather than of what a frame says.
+_PEER = frozenset(
+    {
+        Reason.UNSUPPORTED_SCHEME,
+        Reason.UNIMPLEMENTED,
+        Reason.UNAUTHENTICATED,
+        Reason.LIMIT_EXCEEDED,
+        Reason.SHUTTING_DOWN,
+        Reason.SUPERSEDED,
+    }
+)
+
+
+class Future(Protocol):
+    """What a caller waits for; asyncio's and concurrent's both fit."""
+
+    def done(self) -> bool:
+        """Tell whether it has its result, or nobody waits any more."""
+
+    def set_result(self, result: Any, /) -> None:
+        """Set the body of the answer, or the exception to raise."""
+
+
+class Phase(Enum):
+    """Where a run stands."""
+
+    #: No stream, or none that has answered.
+    AWAY = "away"
+    #: `RunOpen` is to be sent or was sent.
+    OPENING = "opening"
+    OPEN = "open"
+    #: Closed or refused for good.
+    OVER = "over"
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """A frame with its number; `data` is encoded without it, because a rebuilt run is numbered anew.
+
+    `future` `None`: nobody waits for the answer. `report` is the id of a call whose outcome is sent as `history`.
+    """
+
+    frame: Frame
+    data: bytes
+    future: Future | None
+    report: str | None = None
+    numbered_before: int = 0
+
+
+class RunSession:
+    """The protocol of one run.
+
+    Frames go in with `submit`, answers with `receive`; what is to be sent comes out of `outgoing`. Not thread-safe.
+    """
+
+    def __init__(
+        self,
+        run: RunOpen,
+        *,
+        now: Callable[[], float],
+        many: bool = False,
+        buffer_frames: int = BUFFER_FRAMES,
+        buffer_bytes: int = BUFFER_BYTES,
+    ) -> None:
+        self.request = run
+        self.phase = Phase.AWAY
+        #: The newest `Opened`.
+        self.opened: Opened | None = None
+        #: Why the run is over.
+        self.error: LoopguardError | None = None
+        #: Calls decided here because the guard was away, and how many of them it has not been told of.
+        self.decided = 0
+        self._untold = 0
+        self._told = 0
+        #: The stream can't go on with this run; a new one has to be opened.
+        self.wants_stream = False
+        #: The answer to a frame is overdue.
+        self.late = False
+        self.open_future: Future | None = None
+        self._now = now
+        self._many = many
+        self._opened_at = now()
+        self._limits = ASSUMED
+        self._buffer_frames = buffer_frames
+        self._buffer_bytes = buffer_bytes
+        self._bytes = 0
+        self._entries: dict[int, Entry] = {}
+        self._last = 0
+        self._next_send = 1
+        self._confirmed = 0
+        self._answered = 0
+        self._abort_stands = False
+        self._rebuilding = False
+        self._to_send: list[bytes] = []
+        self._journal = Journal(_HISTORY_SIZE, buffer_bytes)
+
+    # The stream's side
+
+    def connected(self) -> None:
+        """Begin on a new stream."""
+        if self.phase is Phase.OVER:
+            return
+        self.wants_stream = False
+        self.phase = Phase.OPENING
+        self._to_send = [self._open_frame()]
+
+    def _open_frame(self) -> bytes:
+        self._told = self._untold
+        known = self.opened is not None
+        resume = self.request.resume if not known else not self._rebuilding
+        return codec.encode_open(
+            replace(self.request, resume=resume, rebuild=self._rebuilding, decided_unavailable=self._told)
+        )
+
+    def lost(self) -> None:
+        """Note that the stream is gone; the run waits for another one."""
+        if self.phase is not Phase.OVER:
+            self.phase = Phase.AWAY
+            self._to_send = []
+
+    def end(self, error: LoopguardError) -> None:
+        """Give the run up; everybody who waits or comes later gets `error`."""
+        if self.phase is Phase.OVER:
+            return
+        self.phase, self.error = Phase.OVER, error
+        self._resolve_open(error)
+        for entry in self._entries.values():
+            self._resolve(entry, error)
+        self._entries.clear()
+
+    def outgoing(self) -> Iterator[bytes]:
+        """Yield the frames that may be sent now; each counts as sent once it was yielded."""
+        while self._to_send:
+            yield self._to_send.pop(0)
+        while (
+            self.phase is Phase.OPEN
+            and self._next_send <= self._last
+            and self._next_send - self._confirmed <= self._limits.in_flight
+        ):
+            seq = self._next_send
+            self._next_send += 1
+            yield _numbered(seq, self._entries[seq].data)
+
+    @property
+    def in_flight(self) -> bool:
+        """Whether an answer is outstanding on this stream."""
+        return self.phase is Phase.OPENING or self._next_send - 1 > self._confirmed
+
+    def receive(self, answer: Answer) -> None:
+        """Take an answer of the server."""
+        body = answer.body
+        if self.phase is Phase.OVER:
+            return
+        if isinstance(body, Opened):
+            self._take_opened(body)
+        elif isinstance(body, RunEnded):
+            self._take_end(body)
+        elif self.phase is Phase.OPENING:
+            if isinstance(body, Refusal) and answer.seq == 0:
+                self.end(error_of(body))
+        elif isinstance(body, NeedResend):
+            self._next_send = max(min(body.from_seq, self._last + 1), next(iter(self._entries), 1))
+        elif answer.seq:
+            self._take_answer(answer)
+        if answer.durable_seq:
+            self._forget_to(answer.durable_seq)
+
+    def _take_end(self, ended: RunEnded) -> None:
+        if ended.reason in (EndReason.SUPERSEDED, EndReason.PROTOCOL):
+            refusal = ended.refusal
+            self.end(RunRefused(refusal.reason if refusal else str(ended.reason), refusal.message if refusal else ""))
+        else:
+            self.lost()
+            self.wants_stream = True
+
+    def _take_answer(self, answer: Answer) -> None:
+        self.late = False
+        seq, body = answer.seq, answer.body
+        self._confirmed = max(self._confirmed, seq)
+        if seq <= self._answered:
+            return
+        self._answered = seq
+        entry = self._entries.get(seq)
+        if entry is None:
+            return
+        frame = entry.frame
+        if isinstance(body, Refusal):
+            self._take_refusal(entry, body)
+            return
+        if isinstance(frame, CallBatch) and isinstance(body, list) and not frame.dry_run:
+            if entry.future is not None:
+                self._journal.ask(frame.calls, body, standing_abort=self._abort_stands)
+            self._abort_stands |= any(verdict.action is Action.ABORT for verdict in body)
+        elif isinstance(body, Verdict):
+            self._abort_stands |= body.action is Action.ABORT
+        elif frame is Signal.USER_MESSAGE:
+            self._abort_stands = False
+        elif frame is Signal.CLOSE:
+            self._resolve(entry, body)
+            self.end(RunRefused("", f"run `{self.request.run_id}` is closed"))
+            return
+        self._resolve(entry, body)
+
+    def _take_refusal(self, entry: Entry, refusal: Refusal) -> None:
+        if isinstance(entry.frame, CallBatch) and not entry.frame.dry_run:
+            self._journal.unnumber(entry.numbered_before, entry.frame.calls)
+        if entry.future is None:
+            _log.warning("a frame of run %r was refused: %s", self.request.run_id, refusal.message)
+        self._resolve(entry, error_of(refusal))
+
+    # Resuming
+
+    def _take_opened(self, opened: Opened) -> None:
+        first, self.opened = self.opened is None, opened
+        self._untold -= self._told
+        self._told = 0
+        self._limits = _or_assumed(opened.limits)
+        self._journal.resize(int(opened.config.get("historySize", _HISTORY_SIZE)))
+        self.phase = Phase.OPEN
+        self.late = False
+        last = opened.last_seq
+        if first and next(iter(self._entries), 1) == 1:
+            self._renumber(last + 1, list(self._entries.values()))
+            self._answered = last
+        elif opened.rebuilt:
+            self._rebuild()
+        elif not self._resume(last):
+            self._start_rebuild(last)
+            return
+        self._confirmed = self._next_send - 1
+        self._resolve_open(opened)
+
+    def _resume(self, last: int) -> bool:
+        start = min(self._answered, last) + 1
+        oldest = next(iter(self._entries), self._last + 1)
+        if oldest > start:
+            if oldest > last + 1:
+                return False
+            start = oldest
+        self._next_send = start
+        return True
+
+    def _start_rebuild(self, last: int) -> None:
+        """Ask for an empty run in place of the one that the server doesn't have and we can't repeat."""
+        self._rebuilding = True
+        if self._many:
+            # On a stream of many runs an open run has to be closed before its id can be opened again.
+            self.phase = Phase.OPENING
+            self._to_send = [codec.encode_frame(last + 1, Signal.CLOSE), self._open_frame()]
+        else:
+            self.lost()
+            self.wants_stream = True
+
+    def _rebuild(self) -> None:
+        self._rebuilding = False
+        records = self._journal.lose()
+        while records and _size_of(records) > self._limits.frame_bytes:
+            del records[0]
+        unanswered = [entry for seq, entry in self._entries.items() if seq > self._answered]
+        kept = [self._entry(History(records), None)]
+        for entry in unanswered:
+            if isinstance(entry.frame, Outcome):
+                # Its call belongs to the lost run, and the history tells of it.
+                self._resolve(entry, Verdict(entry.report or entry.frame.call_id))
+            elif entry.future is not None or not isinstance(entry.frame, CallBatch):
+                kept.append(entry)
+        self._abort_stands = False
+        self._answered = 0
+        self._renumber(1, kept)
+
+    def _renumber(self, first: int, entries: list[Entry]) -> None:
+        self._entries = dict(enumerate(entries, first))
+        self._bytes = sum(len(entry.data) for entry in entries)
+        self._last = first + len(entries) - 1
+        self._next_send = first
+
+    # The caller's side
+
+    @property
+    def at(self) -> float:
+        """Seconds since the run's start."""
+        return self._now() - self._opened_at
+
+    def submit(self, frame: Frame, future: Future | None) -> Entry:
+        """Take a frame for sending. Raises `InvalidFrame` for one too large, or the error that ended the run."""
+        if self.error is not None:
+            raise self.error
+        entry = self._note_batch(frame, future) if isinstance(frame, CallBatch) else self._entry(frame, future)
+        self._check_size(entry)
+        if isinstance(frame, Outcome):
+            entry = self._note_outcome(frame, entry)
+        self._last += 1
+        self._entries[self._last] = entry
+        self._bytes += len(entry.data)
+        while len(self._entries) > self._buffer_frames or self._bytes > self._buffer_bytes:
+            oldest = next(iter(self._entries))
+            if self._entries[oldest].future is not None or (self.phase is Phase.OPEN and oldest >= self._next_send):
+                break
+            self._forget_to(oldest)
+        return entry
+
+    def _note_batch(self, batch: CallBatch, future: Future | None) -> Entry:
+        calls = self._journal.number(batch.calls)
+        entry = self._entry(CallBatch(calls, batch.dry_run), future)
+        self._check_size(entry)
+        if not batch.dry_run:
+            entry.numbered_before = self._journal.use_numbers(batch.calls, calls)
+        return entry
+
+    def _note_outcome(self, outcome: Outcome, entry: Entry) -> Entry:
+        call = self._journal.settle(outcome)
+        if call is None:
+            return entry
+        if call.lost:
+            entry = self._entry(History([call.record()]), entry.future)
+        entry.report = call.call.call_id
+        return entry
+
+    def _check_size(self, entry: Entry) -> None:
+        size, limit = len(entry.data), self._limits.frame_bytes
+        if size > limit:
+            raise InvalidFrame(Reason.TOO_LARGE, f"a frame of {size} bytes; the server takes {limit}")
+
+    def _entry(self, frame: Frame, future: Future | None) -> Entry:
+        return Entry(frame, codec.encode_frame(0, frame, self.at), future)
+
+    def _forget_to(self, seq: int) -> None:
+        while self._entries and (oldest := next(iter(self._entries))) <= seq:
+            self._bytes -= len(self._entries.pop(oldest).data)
+
+    def decide(self, entry: Entry, *, block: bool) -> list[Verdict] | Verdict | None:
+        """Answer a frame here, because the guard is away; the frame is still sent, so that the guard learns of it."""
+        entry.future = None
+        self.late = True
+        frame = entry.frame
+        if isinstance(frame, Outcome) or entry.report is not None:
+            return Verdict(entry.report or "")
+        if not isinstance(frame, CallBatch):
+            return None
+        _check(frame)
+        action, note = (Action.BLOCK, "The loop guard can't be reached.") if block else (Action.ALLOW, "")
+        verdicts = [Verdict(call.call_id, action, note=note) for call in frame.calls]
+        if not frame.dry_run:
+            self.decided += len(verdicts)
+            self._untold += len(verdicts)
+            if block:
+                self._withdraw(entry, frame)
+            else:
+                self._journal.ask(frame.calls, verdicts, standing_abort=False)
+        return verdicts
+
+    def _withdraw(self, entry: Entry, batch: CallBatch) -> None:
+        """Make the guard see that calls blocked here did not run."""
+        seq = next((seq for seq, kept in self._entries.items() if kept is entry), 0)
+        if seq >= self._next_send:
+            entry.frame = CallBatch(batch.calls, dry_run=True)
+            entry.data = codec.encode_frame(0, entry.frame, self.at)
+        else:
+            for call in batch.calls:
+                self.submit(Outcome(call.call_id, Status.CANCELLED), None)
+
+    def _resolve(self, entry: Entry, result: Any) -> None:
+        if entry.report is not None and isinstance(result, Ack):
+            result = Verdict(entry.report)
+        future, entry.future = entry.future, None
+        if future is not None and not future.done():
+            future.set_result(result)
+
+    def _resolve_open(self, result: Any) -> None:
+        future, self.open_future = self.open_future, None
+        if future is not None and not future.done():
+            future.set_result(result)
+
+
+def error_of(refusal: Refusal) -> LoopguardError:
+    """Return what to raise for a refusal."""
+    try:
+        reason = Reason(refusal.reason)
+    except ValueError:
+        return RunRefused(refusal.reason, refusal.message)
+    if reason is Reason.INVALID_CONFIG:
+        return InvalidConfig(refusal.key, refusal.message)
+    if reason in _FAILURES:
+        return GuardUnavailable(refusal.message)
+    return RunRefused(reason, refusal.message) if reason in _PEER else InvalidFrame(reason, refusal.message)
+
+
+def _check(batch: CallBatch) -> None:
+    """Refuse what the guard would refuse, so that a mistake shows also while the guard is away."""
+    if not batch.calls:
+        raise InvalidFrame(Reason.INVALID_FRAME, "a batch without calls")
+    for call in batch.calls:
+        if not call.tool.strip():
+            raise InvalidFrame(Reason.EMPTY_TOOL, f"call `{call.call_id}` names no tool")
+    if len({call.call_id for call in batch.calls}) < len(batch.calls):
+        raise InvalidFrame(Reason.DUPLICATE_CALL, "one batch holds the same call id twice")
+
+
+def _numbered(seq: int, data: bytes) -> bytes:
+    return b"\x08%b%b" % (codec.varint(seq), data)
+
+
+def _size_of(records: list[Record]) -> int:
+    return len(codec.encode_frame(0, History(records)))
+
+
+def _or_assumed(limits: Limits) -> Limits:
+    return Limits(
+        limits.message_bytes or ASSUMED.message_bytes,
+        limits.frame_bytes or ASSUMED.frame_bytes,
+        limits.calls_per_batch or ASSUMED.calls_per_batch,
+        limits.in_flight or ASSUMED.in_flight,
+        limits.history_size,
+    )

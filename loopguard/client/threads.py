@@ -1,0 +1,271 @@
+"""The client for threads."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import logging
+import threading
+from typing import TYPE_CHECKING, Any, Self
+
+import grpc
+
+from loopguard.client.session import Phase, RunSession
+from loopguard.client.settings import RunFace, Settings, refusal_of
+from loopguard.errors import GuardUnavailable, InternalError, LoopguardError
+from loopguard.model import CallBatch, Frame, History, Outcome, Signal, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from types import TracebackType
+
+    from loopguard.model import Call, Record
+
+_log = logging.getLogger("loopguard.client")
+
+
+class GuardRun(RunFace):
+    """One run, opened by `GuardClient.open_run`. Methods may be called from several threads."""
+
+    def __init__(self, client: GuardClient, stream: _Stream, session: RunSession) -> None:
+        self._client = client
+        self._stream = stream
+        self._session = session
+
+    def judge(self, calls: Sequence[Call]) -> list[Verdict]:
+        """Ask about all calls of one model response before any of them runs; one verdict a call.
+
+        Raises `InvalidFrame` for a batch that is refused and `RunRefused` for a run that is.
+        """
+        verdicts: list[Verdict] = self._exchange(CallBatch(list(calls)))
+        return verdicts
+
+    def check(self, calls: Sequence[Call]) -> list[Verdict]:
+        """Ask the same without consequences."""
+        verdicts: list[Verdict] = self._exchange(CallBatch(list(calls), dry_run=True))
+        return verdicts
+
+    def report(self, outcome: Outcome) -> Verdict:
+        """Tell how a call ended; the answer may end the turn or the run."""
+        verdict: Verdict = self._exchange(outcome)
+        return verdict
+
+    def record(self, history: History | Sequence[Record]) -> None:
+        """Tell of calls that already happened."""
+        self._exchange(history if isinstance(history, History) else History(list(history)))
+
+    def user_message(self) -> None:
+        """Tell that the user wrote."""
+        self._exchange(Signal.USER_MESSAGE)
+
+    def compaction_retry(self) -> None:
+        """Tell that the run retries after a compaction."""
+        self._exchange(Signal.COMPACTION_RETRY)
+
+    def close(self) -> None:
+        """End the run; does nothing when it is over already."""
+        if self._session.phase is not Phase.OVER:
+            with contextlib.suppress(GuardUnavailable):
+                self._exchange(Signal.CLOSE)
+        self._client._let_go(self._stream, self._session)
+
+    def _exchange(self, frame: Frame) -> Any:
+        settings, stream = self._client._settings, self._stream
+        future: concurrent.futures.Future[Any] = concurrent.futures.Future()
+        with stream.changed:
+            entry = self._session.submit(frame, future)
+            stream.link.touch(self._session)
+            stream.changed.notify_all()
+            patience_s = settings.patience_s(stream.link, self._session)
+        if frame is Signal.CLOSE and patience_s is None:
+            patience_s = settings.close_s
+        failure: GuardUnavailable | None = None
+        try:
+            return _unwrap(future.result(patience_s))
+        except GuardUnavailable as away:
+            failure = away
+        except TimeoutError:
+            pass
+        with stream.changed:
+            if failure is None and future.done():
+                return _unwrap(future.result())
+            return settings.decide(self._session, entry, failure)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _unwrap(answer: Any) -> Any:
+    if isinstance(answer, LoopguardError):
+        raise answer
+    return answer
+
+
+class GuardClient:
+    """A client for threads. See `AsyncGuardClient` for asyncio; both take the same arguments."""
+
+    def __init__(self, target: str, **settings: Any) -> None:
+        self._settings = Settings(target, **settings)
+        self._lock = threading.Lock()
+        self._streams: set[_Stream] = set()
+        self._shared: _Stream | None = None
+        self._closed = False
+        made = self._settings
+        if made.credentials is None:
+            self._channel = grpc.insecure_channel(made.target, options=made.options)
+        else:
+            self._channel = grpc.secure_channel(made.target, made.credentials, options=made.options)
+
+    def open_run(self, run_id: str, **opening: Any) -> GuardRun:
+        """Open a run. Raises `InvalidConfig` or `RunRefused`; a guard that is away is no error.
+
+        `opening` takes `agent_id`, `parent_run_id`, `config` (the keys of `tools.loopDetection`), `mode`, `profile`,
+        `digest_scheme`, and `resume` to take up a run that another client has left.
+        """
+        session = self._settings.session(run_id, **opening)
+        future: concurrent.futures.Future[Any] = concurrent.futures.Future()
+        session.open_future = future
+        stream = self._stream_for(session)
+        try:
+            with stream.changed:
+                patience_s = self._settings.patience_s(stream.link, session)
+            answer = future.result(patience_s)
+        except TimeoutError:
+            answer = None
+        if isinstance(answer, LoopguardError):
+            self._let_go(stream, session)
+            raise answer
+        return GuardRun(self, stream, session)
+
+    def _stream_for(self, session: RunSession) -> _Stream:
+        with self._lock:
+            if self._closed:
+                raise GuardUnavailable("the client is closed")
+            stream = self._shared if self._settings.many else None
+            if stream is None:
+                stream = _Stream(self._channel, self._settings)
+                self._streams.add(stream)
+                if self._settings.many:
+                    self._shared = stream
+        stream.add(session)
+        return stream
+
+    def _let_go(self, stream: _Stream, session: RunSession) -> None:
+        with stream.changed:
+            session.end(GuardUnavailable(f"run `{session.request.run_id}` is closed"))
+            stream.link.remove(session)
+        if not self._settings.many:
+            stream.close()
+            with self._lock:
+                self._streams.discard(stream)
+
+    def close(self) -> None:
+        """Leave the guard; runs that were not closed stay there for resuming."""
+        with self._lock:
+            self._closed = True
+            streams, self._streams = self._streams, set()
+        for stream in streams:
+            stream.close()
+        self._channel.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class _Stream:
+    """A link with its thread: it reads, and begins anew when the stream is lost; gRPC's own thread writes."""
+
+    def __init__(self, channel: grpc.Channel, settings: Settings) -> None:
+        self.link = settings.link()
+        #: Guards the link and its sessions; notified when there may be something to write, or when the stream closes.
+        self.changed = threading.Condition()
+        self._settings = settings
+        self._open: Any = channel.stream_stream(settings.method)
+        self._closing = False
+        self._call: Any = None
+        self._thread = threading.Thread(target=self._run, name=f"loopguard {settings.target}", daemon=True)
+
+    def add(self, session: RunSession) -> None:
+        with self.changed:
+            self.link.add(session)
+            self.changed.notify_all()
+            if self._thread.ident is None:
+                self._thread.start()
+
+    def close(self) -> None:
+        with self.changed:
+            self._closing = True
+            self.changed.notify_all()
+            call = self._call
+        if self._thread.ident is not None:
+            if self.link.finished:
+                # The server ends the stream once it has seen ours end.
+                self._thread.join(self._settings.close_s)
+            if call is not None:
+                call.cancel()
+            self._thread.join()
+        with self.changed:
+            self.link.fail(GuardUnavailable("the client is closed"))
+
+    def _run(self) -> None:
+        try:
+            while not self._closing and self._serve():
+                with self.changed:
+                    self.changed.wait_for(lambda: self._closing, self.link.backoff.next_s())
+        except Exception as failure:  # noqa: BLE001 - whoever waits has to be told, whatever it was
+            _log.exception("the client's thread failed")
+            with self.changed:
+                self.link.fail(InternalError(f"the client's thread failed: {failure}"))
+
+    def _serve(self) -> bool:
+        """Run one stream to its end; return whether to begin another one."""
+        over = threading.Event()
+        with self.changed:
+            self.link.connected()
+            self._call = call = self._open(self._messages(over), metadata=self._settings.metadata)
+            self.changed.notify_all()
+        try:
+            for data in call:
+                with self.changed:
+                    self.link.receive(data)
+                    self.changed.notify_all()
+                    if self.link.wants_stream:
+                        break
+            refusal = None
+        except grpc.RpcError as error:
+            refusal = refusal_of(error.code(), error.details(), error.trailing_metadata())
+        finally:
+            with self.changed:
+                over.set()
+                self.changed.notify_all()
+            call.cancel()
+        with self.changed:
+            again = True
+            if refusal is not None:
+                again = self.link.ended(refusal)
+            elif not self.link.finished:
+                self.link.lost()
+            return again and not self.link.finished
+
+    def _messages(self, over: threading.Event) -> Iterator[bytes]:
+        while True:
+            with self.changed:
+                message = None
+                while not over.is_set():
+                    message = self.link.take()
+                    if message is not None or self._closing or self.link.finished:
+                        break
+                    self.changed.wait()
+            if message is None:
+                return
+            yield message

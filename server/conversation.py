@@ -1,0 +1,174 @@
+"""Both kinds of stream without the stream: a message in, its answer out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from loopguard import answer_codec, codec
+from loopguard.errors import InvalidFrame, Reason
+from loopguard.model import EndReason
+
+from .status import StreamEnd, out_of_order, refusal_status, superseded
+
+if TYPE_CHECKING:
+    from loopguard.v1 import guard_pb2 as pb
+
+    from .limits import Limits
+    from .sessions import Session, Sessions
+
+
+class Outlet(Protocol):
+    """Where a conversation says what answers no message."""
+
+    def say(self, message: bytes, end: StreamEnd | None = None) -> None:
+        """Send a message soon, then end the stream if `end` is given."""
+
+
+def _before_open(run_id: str = "") -> StreamEnd:
+    return out_of_order(f"a frame of run `{run_id}` before its `open`" if run_id else "a frame before `open`")
+
+
+def _refuse_open(refusal: InvalidFrame) -> bytes:
+    return answer_codec.encode_answer(0, 0, 0, answer_codec.error_body(refusal_status(refusal)))
+
+
+def _check_open(request: pb.GuardRequest, size: int, limits: Limits) -> None:
+    if request.seq != 0:
+        raise InvalidFrame(Reason.INVALID_FRAME, f"`open` has seq {request.seq}, not 0")
+    if refusal := _too_large(size, limits):
+        raise refusal
+
+
+def _too_large(size: int, limits: Limits) -> InvalidFrame | None:
+    if size <= limits.frame_bytes:
+        return None
+    return InvalidFrame(Reason.TOO_LARGE, f"a frame of {size} bytes; at most {limits.frame_bytes}")
+
+
+_NO_PROTOBUF = InvalidFrame(Reason.INVALID_FRAME, "a message that is no valid protobuf")
+
+
+class GuardConversation:
+    """One run on a stream of its own."""
+
+    def __init__(self, sessions: Sessions, limits: Limits, tenant: str, outlet: Outlet) -> None:
+        self._sessions = sessions
+        self._limits = limits
+        self._tenant = tenant
+        self._outlet = outlet
+        self._session: Session | None = None
+        self._ended = False
+
+    def receive(self, data: bytes) -> bytes:
+        """Take a message and return its answer; raise `StreamEnd` where the stream has to end."""
+        session = self._session
+        request = codec.decode_frame(data)
+        if session is None:
+            return self._open(request, len(data))
+        if session.owner is not self:
+            raise out_of_order("a frame after `close`") if self._ended else superseded(session.run.run_id)
+        if request is not None and request.HasField("open"):
+            raise out_of_order("a second `open`")
+        answer = self._sessions.receive(session, request, _too_large(len(data), self._limits))
+        self._ended = session.owner is None
+        return answer
+
+    def _open(self, request: pb.GuardRequest | None, size: int) -> bytes:
+        if request is None:
+            return _refuse_open(_NO_PROTOBUF)
+        if not request.HasField("open"):
+            raise _before_open()
+        try:
+            _check_open(request, size, self._limits)
+            self._session, body = self._sessions.open(codec.from_open(request.open), self._tenant, self)
+        except InvalidFrame as refusal:
+            return _refuse_open(refusal)
+        last = self._session.last_seq
+        return answer_codec.encode_answer(0, last, 0, body)
+
+    def run_ended(self, session: Session, reason: EndReason, end: StreamEnd) -> None:
+        """Tell the client that its run is gone, and end the stream."""
+        self._outlet.say(_run_ended(session.last_seq, reason, end), end)
+
+    def go_away(self, grace_s: float) -> None:
+        """Tell the client that the server will shut down."""
+        last = self._session.last_seq if self._session else 0
+        self._outlet.say(answer_codec.encode_answer(last, last, 0, answer_codec.go_away_body(grace_s)))
+
+    def release(self) -> None:
+        """Let go of the run; the stream is over."""
+        if self._session is not None:
+            self._sessions.release(self._session, self)
+
+
+class ManyConversation:
+    """Many runs on one stream; what ends one of them is said to that one alone."""
+
+    def __init__(self, sessions: Sessions, limits: Limits, tenant: str, outlet: Outlet) -> None:
+        self._sessions = sessions
+        self._limits = limits
+        self._tenant = tenant
+        self._outlet = outlet
+        self._runs: dict[str, Session] = {}
+
+    def receive(self, data: bytes) -> bytes:
+        """Take a message and return its answers, run by run in the order of the message."""
+        # Only a message beyond the frame limit can hold such a frame, so the others aren't measured.
+        measured = len(data) > self._limits.frame_bytes
+        answers = []
+        for run_id, frames in codec.decode_runs(data):
+            key = run_id.strip()
+            answers.append(codec.encode_run(run_id, [self._take(key, frame, measured) for frame in frames]))
+        return b"".join(answers)
+
+    def _take(self, run_id: str, request: pb.GuardRequest | None, measured: bool) -> bytes:
+        session = self._runs.get(run_id)
+        size = request.ByteSize() if measured and request is not None else 0
+        if request is not None and request.HasField("open"):
+            return self._open(run_id, request, size)
+        if session is None:
+            if request is None:
+                return _refuse_open(_NO_PROTOBUF)
+            return _run_ended(request.seq, EndReason.PROTOCOL, _before_open(run_id))
+        if session.owner is not self:
+            return _run_ended(session.last_seq, EndReason.SUPERSEDED, superseded(run_id))
+        answer = self._sessions.receive(session, request, _too_large(size, self._limits))
+        if session.owner is None:
+            del self._runs[run_id]
+        return answer
+
+    def _open(self, run_id: str, request: pb.GuardRequest, size: int) -> bytes:
+        session = self._runs.get(run_id)
+        if session is not None and session.owner is self:
+            del self._runs[run_id]
+            self._sessions.release(session, self)
+            return _run_ended(session.last_seq, EndReason.PROTOCOL, out_of_order(f"a second `open` of run `{run_id}`"))
+        try:
+            _check_open(request, size, self._limits)
+            if request.open.run_id.strip() != run_id:
+                raise InvalidFrame(
+                    Reason.INVALID_FRAME, f"`open` of run `{request.open.run_id}` among run `{run_id}`'s"
+                )
+            session, body = self._sessions.open(codec.from_open(request.open), self._tenant, self)
+        except InvalidFrame as refusal:
+            return _refuse_open(refusal)
+        self._runs[run_id] = session
+        return answer_codec.encode_answer(0, session.last_seq, 0, body)
+
+    def run_ended(self, session: Session, reason: EndReason, end: StreamEnd) -> None:
+        """Tell the client that one run is gone; the others stay."""
+        run_id = session.run.run_id
+        self._outlet.say(codec.encode_run(run_id, [_run_ended(session.last_seq, reason, end)]))
+
+    def go_away(self, grace_s: float) -> None:
+        """Tell the client that the server will shut down."""
+        self._outlet.say(answer_codec.many_go_away(grace_s))
+
+    def release(self) -> None:
+        """Let go of all runs; the stream is over."""
+        for session in self._runs.values():
+            self._sessions.release(session, self)
+
+
+def _run_ended(last_seq: int, reason: EndReason, end: StreamEnd) -> bytes:
+    return answer_codec.encode_answer(last_seq, last_seq, 0, answer_codec.run_ended_body(reason, end.status))

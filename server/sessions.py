@@ -1,0 +1,224 @@
+"""A run as the wire sees it: who owns it, which frames were seen, what was answered."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, Protocol
+
+from loopguard import answer_codec, codec
+from loopguard.errors import InvalidFrame, Reason
+from loopguard.loop_detection import FIELDS
+from loopguard.model import DIGEST_SCHEME, CallBatch, EndReason, Opened, RunOpen, Signal
+
+from .status import StreamEnd, build_status, refusal_status, superseded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from loopguard.engine import Engine
+    from loopguard.loop_detection import LoopDetection
+    from loopguard.run import Run
+    from loopguard.v1 import guard_pb2 as pb
+
+    from .limits import Limits
+
+_log = logging.getLogger("loopguard.server")
+
+
+class Owner(Protocol):
+    """The stream that has a run."""
+
+    def run_ended(self, session: Session, reason: EndReason, end: StreamEnd) -> None:
+        """Tell the client that the stream has the run no longer."""
+
+
+class Session:
+    """One run's place in the conversation.
+
+    `answers` is a ring of the newest encoded bodies: that of frame n stands at (n - 1) modulo its size. It grows with
+    the run, so that a short run stays small.
+    """
+
+    __slots__ = ("answers", "epoch", "last_seq", "opened_at", "owner", "run", "used_at")
+
+    def __init__(self, run: Run, epoch: int, at: float) -> None:
+        self.run = run
+        self.epoch = epoch
+        self.last_seq = 0
+        self.answers: list[bytes] = []
+        self.owner: Owner | None = None
+        self.opened_at = at
+        self.used_at = at
+
+
+def _to_block(config: LoopDetection) -> dict[str, Any]:
+    """Return an effective configuration as a file would say it."""
+    block: dict[str, Any] = {}
+    for path, name in FIELDS.items():
+        table, _, key = path.rpartition(".")
+        (block.setdefault(table, {}) if table else block)[key] = getattr(config, name)
+    return block
+
+
+def _check_scheme(request: RunOpen) -> None:
+    if request.digest_scheme not in (0, DIGEST_SCHEME):
+        raise InvalidFrame(
+            Reason.UNSUPPORTED_SCHEME, f"digest scheme {request.digest_scheme} is not served, {DIGEST_SCHEME} is"
+        )
+
+
+class Sessions:
+    """All runs that are kept. The engine finds them by their ids, and here stands what the wire adds to each."""
+
+    def __init__(self, engine: Engine, limits: Limits, *, now: Callable[[], float], version: str) -> None:
+        self._engine = engine
+        self._limits = limits
+        self._client_limits = limits.for_clients()
+        self._now = now
+        self._version = version
+        #: Those let go of longest ago stand first.
+        self._by_run: dict[Run, Session] = {}
+
+    def __len__(self) -> int:
+        return len(self._by_run)
+
+    def open(self, request: RunOpen, tenant: str, owner: Owner) -> tuple[Session, bytes]:
+        """Start or resume a run and return it with the body of `Opened`.
+
+        The run's older owner loses it. Raises `InvalidFrame` and changes nothing when the request is refused.
+        """
+        if request.resume and request.rebuild:
+            raise InvalidFrame(Reason.INVALID_FRAME, "`open.resume` and `open.rebuild` exclude each other")
+        known = self._find(request.run_id, tenant)
+        at = self._now()
+        if known is not None and request.resume:
+            _check_scheme(request)
+            session = known
+        else:
+            if known is None:
+                self._make_room()
+            session = Session(self._engine.open(request, tenant=tenant), known.epoch if known else 0, at)
+            if known is not None:
+                del self._by_run[known.run]
+            self._by_run[session.run] = session
+        if known is not None:
+            self._supersede(known, owner)
+        session.owner = owner
+        session.epoch += 1
+        session.used_at = at
+        return session, answer_codec.opened_body(self._describe(session, rebuilt=request.rebuild))
+
+    def _find(self, run_id: str, tenant: str) -> Session | None:
+        try:
+            return self._by_run.get(self._engine.run(run_id, tenant))
+        except InvalidFrame:
+            return None
+
+    def _describe(self, session: Session, *, rebuilt: bool) -> Opened:
+        run = session.run
+        return Opened(
+            run_id=run.run_id,
+            epoch=session.epoch,
+            last_seq=session.last_seq,
+            config=_to_block(run.config),
+            profile=run.profile,
+            mode=run.mode,
+            limits=self._client_limits,
+            server_version=self._version,
+            rebuilt=rebuilt,
+        )
+
+    def _supersede(self, session: Session, owner: Owner) -> None:
+        older, session.owner = session.owner, None
+        if older is not None and older is not owner:
+            older.run_ended(session, EndReason.SUPERSEDED, superseded(session.run.run_id))
+
+    def _make_room(self) -> None:
+        if len(self._by_run) < self._limits.runs:
+            return
+        for session in self._by_run.values():
+            if session.owner is None:
+                self._forget(session)
+                return
+        raise InvalidFrame(Reason.LIMIT_EXCEEDED, f"the server holds {self._limits.runs} runs, all of them in use")
+
+    def receive(self, session: Session, request: pb.GuardRequest | None, refusal: InvalidFrame | None = None) -> bytes:
+        """Take one frame of an open run and return its encoded answer.
+
+        `None` is a message that can't be decoded; `refusal` says why a frame is refused that could be.
+        """
+        expected = session.last_seq + 1
+        seq = expected if request is None else request.seq
+        if seq != expected:
+            return self._out_of_turn(session, seq)
+        if request is None or refusal is not None:
+            refusal = refusal or InvalidFrame(Reason.INVALID_FRAME, "a message that is no valid protobuf")
+            body = answer_codec.error_body(refusal_status(refusal))
+        else:
+            body = self._observe(session, request)
+        session.last_seq = seq
+        size = self._limits.in_flight
+        if seq <= size:
+            session.answers.append(body)
+        else:
+            session.answers[(seq - 1) % size] = body
+        return answer_codec.encode_answer(seq, seq, 0, body)
+
+    def _out_of_turn(self, session: Session, seq: int) -> bytes:
+        last = session.last_seq
+        if seq > last:
+            body = answer_codec.need_resend_body(last + 1)
+        elif seq == 0:
+            body = answer_codec.error_body(build_status(Reason.INVALID_FRAME, "seq 0 belongs to `open`"))
+        elif seq <= last - self._limits.in_flight:
+            message = f"the answer to frame {seq} is no longer kept; the oldest is {last - self._limits.in_flight + 1}"
+            body = answer_codec.error_body(build_status(Reason.ANSWER_EXPIRED, message))
+        else:
+            body = session.answers[(seq - 1) % self._limits.in_flight]
+        return answer_codec.encode_answer(seq, last, 0, body)
+
+    def _observe(self, session: Session, request: pb.GuardRequest) -> bytes:
+        session.used_at = now = self._now()
+        try:
+            frame = codec.from_frame(request)
+            at = codec.frame_at(request)
+            if at is None:
+                at = now - session.opened_at
+            if type(frame) is CallBatch and len(frame.calls) > self._limits.calls_per_batch:
+                raise InvalidFrame(
+                    Reason.TOO_MANY_CALLS,
+                    f"{len(frame.calls)} calls in one batch; at most {self._limits.calls_per_batch}",
+                )
+            if frame is Signal.CLOSE:
+                self._forget(session)
+                return answer_codec.ACK
+            answer = session.run.apply(frame, at)
+        except InvalidFrame as refusal:
+            return answer_codec.error_body(refusal_status(refusal))
+        except Exception:  # noqa: BLE001 - whatever fails in one frame, the run and its stream go on
+            _log.exception("a frame of run %r failed", session.run.run_id)
+            return answer_codec.error_body(build_status(Reason.INTERNAL, "judging this frame failed inside loopguard"))
+        if answer is None:
+            return answer_codec.ACK
+        return answer_codec.verdicts_body(answer) if isinstance(answer, list) else answer_codec.verdict_body(answer)
+
+    def release(self, session: Session, owner: Owner) -> None:
+        """Let go of a run whose stream has ended; it is kept for resuming."""
+        if session.owner is owner:
+            session.owner = None
+            session.used_at = self._now()
+            if self._by_run.pop(session.run, None) is not None:
+                self._by_run[session.run] = session
+
+    def evict(self, idle_s: float) -> int:
+        """Forget runs without stream that were not used for `idle_s` seconds; return how many."""
+        limit = self._now() - idle_s
+        idle = [session for session in self._by_run.values() if session.owner is None and session.used_at <= limit]
+        for session in idle:
+            self._forget(session)
+        return len(idle)
+
+    def _forget(self, session: Session) -> None:
+        session.owner = None
+        del self._by_run[session.run]
+        self._engine.close(session.run.run_id, tenant=session.run.tenant)
