@@ -31,44 +31,54 @@ class Opaque:
     data: bytes
 
 
-def parse(data: bytes) -> tuple[Any, Flag]:
-    """Return the value of `data` and what was odd about it; an `Opaque` if it is no JSON."""
-    flags = Flag(0)
+class Reader:
+    """Reads one JSON text and notes what was odd about it."""
 
-    def integer(token: str) -> Number:
-        nonlocal flags
+    def __init__(self) -> None:
+        self.flags = Flag(0)
+
+    def value(self, text: str) -> Any:
+        return json.loads(
+            text,
+            parse_int=self.integer,
+            parse_float=self.decimal,
+            parse_constant=self.constant,
+            object_pairs_hook=self.members,
+        )
+
+    def integer(self, token: str) -> Number:
         if len(token.lstrip("-")) > 16 or abs(int(token)) > 2**53 - 1:
-            flags |= Flag.BIGINT
+            self.flags |= Flag.BIGINT
         return Number("0" if token == "-0" else token)
 
-    def decimal(token: str) -> Number:
-        nonlocal flags
+    def decimal(self, token: str) -> Number:
         if abs(float(token)) == float("inf"):
-            flags |= Flag.OVERFLOW
+            self.flags |= Flag.OVERFLOW
             return Number(token.lower().replace("+", ""))
         return Number(ecmascript(float(token)))
 
-    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        nonlocal flags
-        if len(dict(pairs)) < len(pairs):
-            flags |= Flag.DUPLICATE_KEY
-        return dict(pairs)
-
-    def no_number(token: str) -> NoReturn:
+    def constant(self, token: str) -> NoReturn:
         raise ValueError(token)
 
+    def members(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(dict(pairs)) < len(pairs):
+            self.flags |= Flag.DUPLICATE_KEY
+        return dict(pairs)
+
+
+def parse(data: bytes) -> tuple[Any, Flag]:
+    """Return the value of `data` and what was odd about it; an `Opaque` if it is no JSON."""
+    reader = Reader()
     try:
         text = data.decode("utf-8")
-        value = json.loads(
-            text, parse_int=integer, parse_float=decimal, parse_constant=no_number, object_pairs_hook=members
-        )
+        value = reader.value(text)
     except (ValueError, RecursionError):
         return Opaque(data), Flag.OPAQUE
     if depth_of(text) > MAX_DEPTH:
         return Opaque(data), Flag.OPAQUE
     if has_lone_surrogate(text):
-        flags |= Flag.SURROGATE
-    return value, flags
+        reader.flags |= Flag.SURROGATE
+    return value, reader.flags
 
 
 def ecmascript(number: float) -> str:
@@ -105,9 +115,7 @@ def depth_of(text: str) -> int:
 
 
 def has_lone_surrogate(text: str) -> bool:
-    return any(
-        "\ud800" <= character <= "\udfff" for string in STRING.findall(text) for character in json.loads(string)
-    )
+    return any("\ud800" <= character <= "\udfff" for string in STRING.findall(text) for character in json.loads(string))
 
 
 def write(value: Any, *, neutral: bool = False) -> str:
@@ -129,11 +137,7 @@ def write(value: Any, *, neutral: bool = False) -> str:
         return "[" + ",".join(write(item, neutral=neutral) for item in value) + "]"
     # Section 3: keys sort by their neutralised form, then by their raw form.
     keys = sorted(value, key=lambda key: (units(neutralise(key)) if neutral else b"", units(key)))
-    return (
-        "{"
-        + ",".join(write(key, neutral=neutral) + ":" + write(value[key], neutral=neutral) for key in keys)
-        + "}"
-    )
+    return "{" + ",".join(write(key, neutral=neutral) + ":" + write(value[key], neutral=neutral) for key in keys) + "}"
 
 
 def units(text: str) -> bytes:

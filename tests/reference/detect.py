@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from loopguard.model import Finding, Level
-from tests.reference.configuration import Effective
-from tests.reference.outcome import Digest, Settled, Signature
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.reference.configuration import Effective
+    from tests.reference.outcome import Digest, Settled, Signature
 
 
 @dataclass
@@ -39,32 +43,24 @@ class Asked:
 History = list[Entry]
 #: What a warning's bucket belongs to (section 6).
 Key = tuple[object, ...]
+Found = tuple[Finding, Key | None]
 
 
-def detect(history: History, call: Asked, config: Effective) -> tuple[Finding, Key | None] | None:
-    """Return the first rule of the table that applies, and for warnings the key of its bucket."""
-    return next(rules_that_apply(history, call, config), None)
+def detect(history: History, call: Asked, config: Effective) -> Found | None:
+    """Return the first rule of the table that applies, all critical ones first, and for warnings the bucket's key."""
+    found = next(critical_rules(history, call, config), None)
+    return found or next(warning_rules(history, call, config), None)
 
 
-def rules_that_apply(
-    history: History, call: Asked, config: Effective
-) -> Iterator[tuple[Finding, Key | None]]:
-    def critical(detector: str, count: int, threshold: int, paired: str = "") -> tuple[Finding, Key | None]:
+def critical_rules(history: History, call: Asked, config: Effective) -> Iterator[Found]:
+    def critical(detector: str, count: int, threshold: int, paired: str = "") -> Found:
         return Finding(detector, Level.CRITICAL, count, threshold, paired_tool=paired), None
 
-    def warning(detector: str, count: int, key: Key, paired: str = "") -> tuple[Finding, Key | None]:
-        return Finding(detector, Level.WARNING, count, config.warning, paired_tool=paired), key
-
     poll = is_poll(call)
-    streak, anchor = no_progress_streak(history, call.signature)
-    if call.tool == "exec":
-        streak = max(streak, exec_failure_streak(history, call.signature))
+    poll_limit = min(10, config.critical) if call.tool == "wait" else config.critical
+    streak, _ = no_progress(history, call)
     unknown = unknown_tool_streak(history, call.tool)
     alternation = alternation_of(history, call.signature)
-    poll_limit = min(10, config.critical) if call.tool == "wait" else config.critical
-    churn = churn_total(history, call)
-    repeats = sum(entry.signature == call.signature for entry in history)
-
     # 1
     if unknown >= config.unknown:
         yield critical("unknown_tool_repeat", unknown, config.unknown)
@@ -80,6 +76,17 @@ def rules_that_apply(
     # 5
     if config.generic_repeat and not poll and streak >= config.critical:
         yield critical("generic_repeat", streak, config.critical)
+
+
+def warning_rules(history: History, call: Asked, config: Effective) -> Iterator[Found]:
+    def warning(detector: str, count: int, key: Key, paired: str = "") -> Found:
+        return Finding(detector, Level.WARNING, count, config.warning, paired_tool=paired), key
+
+    poll = is_poll(call)
+    streak, anchor = no_progress(history, call)
+    alternation = alternation_of(history, call.signature)
+    churn = churn_total(history, call)
+    repeats = sum(entry.signature == call.signature for entry in history)
     # 6
     if config.known_poll and poll and call.tool != "wait" and streak >= config.warning:
         yield warning("known_poll_no_progress", streak, ("poll", call.signature, anchor))
@@ -99,8 +106,14 @@ def is_poll(call: Asked) -> bool:
     return call.tool in ("command_status", "wait") or (call.tool == "process" and call.action in ("poll", "log"))
 
 
-def no_progress_streak(history: History, signature: Signature) -> tuple[int, Digest | None]:
-    """Section 5, "No-progress streak", and its anchor."""
+def no_progress(history: History, call: Asked) -> tuple[int, Digest | None]:
+    """Section 5, "No-progress streak": "for `exec` it is the larger of that and the exec-failure streak"."""
+    streak, anchor = signature_streak(history, call.signature)
+    return (max(streak, exec_failure_streak(history, call.signature)) if call.tool == "exec" else streak), anchor
+
+
+def signature_streak(history: History, signature: Signature) -> tuple[int, Digest | None]:
+    """Section 5, "No-progress streak" of one signature, and its anchor."""
     anchor: Digest | None = None
     count = put_by = 0
     for entry in reversed(history):
@@ -176,17 +189,7 @@ def alternation_of(history: History, x: Signature) -> Alternation | None:
         return None
     y = others[-1]
     # 2
-    steps: list[Step] = []
-    for entry in history:
-        if entry.is_veto and entry.signature not in (x, y):
-            continue
-        beside = steps[-1] if steps and steps[-1].signature == entry.signature else None
-        if beside and entry.is_veto:
-            continue
-        if beside and beside.record is None:
-            beside.record = entry
-            continue
-        steps.append(Step(entry.signature, None if entry.is_veto else entry))
+    steps = steps_of([entry for entry in history if not entry.is_veto or entry.signature in (x, y)])
     # 3
     if steps[-1].signature == x and steps[-1].record is None:
         steps.pop()
@@ -205,6 +208,20 @@ def alternation_of(history: History, x: Signature) -> Alternation | None:
             digests[step.signature].add(step.record.settled.digest)
     proof = all(len(seen) == 1 and None not in seen for seen in digests.values())
     return Alternation(len(suffix) + 1, y, proof)
+
+
+def steps_of(entries: History) -> list[Step]:
+    """Make one step of a record and the vetoes next to it that have its signature."""
+    steps: list[Step] = []
+    for entry in entries:
+        beside = steps[-1] if steps and steps[-1].signature == entry.signature else None
+        if beside and entry.is_veto:
+            continue
+        if beside and beside.record is None:
+            beside.record = entry
+        else:
+            steps.append(Step(entry.signature, None if entry.is_veto else entry))
+    return steps
 
 
 def churn_total(history: History, call: Asked) -> int:

@@ -16,8 +16,8 @@ SEND_ACTIONS = set(
     "send broadcast reply thread-reply sendWithEffect sendAttachment upload-file sticker poll".split()  # noqa: SIM905 - as the text has it
 )
 VOLATILE_KEYS = set(
-    "messageId message_id messageIds platformMessageId platformMessageIds fileId file_id fileKey pollId poll_id receipt "  # noqa: SIM905 - as the text has it
-    "runId idempotencyKey ts timestamp sentAt deliveredAt createdAt".split()
+    "messageId message_id messageIds platformMessageId platformMessageIds fileId file_id fileKey pollId poll_id "  # noqa: SIM905 - as the text has it
+    "receipt runId idempotencyKey ts timestamp sentAt deliveredAt createdAt".split()
 )
 WHITE_SPACE = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f"
@@ -155,11 +155,11 @@ def settle_shaped(settled: Settled, tool: str, action: str, details: dict[str, A
         settled.stuck = True
     # 8
     elif tool == "process" and action == "poll":
-        keys = ("status", "exitCode", "exitSignal", "aggregated")
-        settled.digest = of("poll", action, text, *(details.get(key) for key in keys))
+        shown = ("status", "exitCode", "exitSignal", "aggregated")
+        settled.digest = of("poll", action, text, *map(details.get, shown))
     elif tool == "process" and action == "log":
-        keys = ("status", "totalLines", "totalChars", "truncated", "exitCode", "exitSignal")
-        settled.digest = of("poll", action, text, *(details.get(key) for key in keys))
+        counted = ("status", "totalLines", "totalChars", "truncated", "exitCode", "exitSignal")
+        settled.digest = of("poll", action, text, *map(details.get, counted))
     # 9
     elif (tool in SEND_TOOLS or (tool == "message" and action in SEND_ACTIONS)) and not settled.failed:
         settled.digest = of("send", without_volatile(details))

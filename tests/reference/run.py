@@ -123,6 +123,8 @@ class ReferenceRun:
 
     def number(self, calls: list[Call]) -> list[OpenCall]:
         """Give every call its id; refuse empty tools and equal ids."""
+        if not calls:
+            raise InvalidFrame(Reason.INVALID_FRAME, "a batch without calls")
         given = [call.call_id for call in calls if call.call_id]
         if any(not normal_tool(call.tool) for call in calls):
             raise InvalidFrame(Reason.EMPTY_TOOL, "a call without tool")

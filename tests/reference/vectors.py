@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from loopguard.errors import InvalidConfig, InvalidFrame
 from loopguard.model import Call, CallBatch, History, Mode, Outcome, Record, RunOpen, Signal, Status, Verdict
 from tests.reference.outcome import action_of, normal_tool, settle, signature_of
 from tests.reference.run import ReferenceRun
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SIGNALS = {signal.value: signal for signal in Signal}
 
@@ -57,39 +59,31 @@ def failures(vector: Members) -> list[str]:
 
 def mismatches(vector: Members) -> Iterator[str]:
     runs: dict[str, ReferenceRun] = {}
-
-    def run_of(run_id: str) -> ReferenceRun:
-        if run_id not in runs:
-            runs[run_id] = open_run(vector, run_id)
-        return runs[run_id]
-
     own_id = vector.get("name") if vector.get("runId") is None else vector.get("runId")
     expected_error = plain(vector.get("expectError"))
     if expected_error:
-        try:
-            run_of(own_id)
-        except InvalidConfig as refusal:
-            if refusal.key != expected_error["key"]:
-                yield f"refused for {refusal.key}"
-            return
-        yield "not refused"
+        key = refused_key(vector, own_id)
+        if key != expected_error["key"]:
+            yield f"refused for {key}" if key else "not refused"
         return
-    steps, expect = vector.get("steps"), plain(vector.get("expect"))
-    if len(steps) != len(expect):
-        yield "steps and expect differ in length"
-        return
-    for index, (step, expected) in enumerate(zip(steps, expect, strict=True)):
-        run = run_of(step.get("runId") or own_id)
+    for index, (step, expected) in enumerate(zip(vector.get("steps"), plain(vector.get("expect")), strict=True)):
+        run_id = step.get("runId") or own_id
+        if run_id not in runs:
+            runs[run_id] = open_run(vector, run_id)
         repeat = step.get("repeat")
-        times = int(repeat or 1)
-        entries = [expected] if not repeat else [None] * times if expected is None else unrolled(expected)
-        if len(entries) != times:
-            yield f"step {index}: {len(entries)} answers for {times} frames"
-            return
+        entries = unrolled(expected, int(repeat)) if repeat else [expected]
         for turn, entry in enumerate(entries):
-            answer = play(run, filled(step, turn) if repeat else step)
+            answer = play(runs[run_id], filled(step, turn) if repeat else step)
             if entry is not None and not fits(entry, answer):
                 yield f"step {index}.{turn}: expected {entry}, got {answer}"
+
+
+def refused_key(vector: Members, run_id: str) -> str:
+    try:
+        open_run(vector, run_id)
+    except InvalidConfig as refusal:
+        return refusal.key
+    return ""
 
 
 def open_run(vector: Members, run_id: str) -> ReferenceRun:
@@ -102,8 +96,10 @@ def open_run(vector: Members, run_id: str) -> ReferenceRun:
     return ReferenceRun(opened, plain(vector.get("configFile")))
 
 
-def unrolled(runs: list[Any]) -> list[Any]:
-    return [entry for entry, count in runs for _ in range(count)]
+def unrolled(runs: list[Any] | None, times: int) -> list[Any]:
+    entries = [None] * times if runs is None else [entry for entry, count in runs for _ in range(count)]
+    assert len(entries) == times, f"{len(entries)} answers for {times} frames"
+    return entries
 
 
 def filled(value: Any, turn: int) -> Any:
@@ -258,5 +254,3 @@ def record_of(members: Members) -> Record:
 def refuse_unknown(members: Members, known: set[str]) -> None:
     unknown = {key for key, _ in members} - known
     assert not unknown, f"unknown keys {unknown}"
-
-
