@@ -20,6 +20,7 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 KINDS = ("open", "calls", "check", "outcome", "history", "userMessage", "compactionRetry", "close")
 _SIGNALS = {signal.value: signal for signal in Signal}
+_STATUSES = {status.value: status for status in Status}
 _FRAME_KEYS = frozenset((*KINDS, "at"))
 _OPEN_KEYS = frozenset(("runId", "agentId", "parentRunId", "config", "mode", "profile", "digestScheme"))
 _CALL_KEYS = frozenset(("callId", "tool", "args", "argsDigest", "action"))
@@ -102,7 +103,7 @@ def parse_record(text: bytes, place: Place) -> Record:
         args=fields.get("args"),
         args_digest=_digest(fields, "args", place),
         action=_text(fields, "action", place),
-        status=_status(fields, place, pending=True),
+        status=_status(fields, place),
         result=fields.get("result"),
         result_digest=_digest(fields, "result", place),
         error=fields.get("error"),
@@ -115,7 +116,7 @@ def parse_outcome(text: bytes, place: Place) -> Outcome:
     fields = parse_object(text, "an outcome", _OUTCOME_KEYS, place)
     return Outcome(
         call_id=_text(fields, "callId", place),
-        status=_status(fields, place, pending=False),
+        status=_status(fields, place),
         result=fields.get("result"),
         result_digest=_digest(fields, "result", place),
         error=fields.get("error"),
@@ -262,14 +263,14 @@ def _text(fields: Mapping[str, bytes], key: str, place: Place) -> str:
     return text
 
 
-def _status(fields: Mapping[str, bytes], place: Place, *, pending: bool) -> Status | None:
+def _status(fields: Mapping[str, bytes], place: Place) -> Status | None:
     if "status" not in fields:
         return None
     text = _text(fields, "status", place)
-    known = [status for status in Status if pending or status is not Status.PENDING]
-    if text not in known:
-        raise place.refuse(f"`status` is `{text}`, not one of {', '.join(known)}")
-    return Status(text)
+    status = _STATUSES.get(text)
+    if status is None:
+        raise place.refuse(f"`status` is `{text}`, not one of {', '.join(Status)}")
+    return status
 
 
 def _digest(fields: Mapping[str, bytes], key: str, place: Place) -> bytes | None:

@@ -121,7 +121,6 @@ def test_signals_carry_nothing(signal: Signal) -> None:
         ('{"outcome": {"status": "ok"}}', "`status` is `ok`, not one of"),
         ('{"outcome": {"status": ""}}', "`status` is ``, not one of"),
         ('{"outcome": {"status": null}}', "`status` must be a string"),
-        ('{"outcome": {"status": "PENDING"}}', "`status` is `PENDING`"),
         ('{"outcome": {"tool": "t"}}', "unknown key `tool` in an outcome"),
         ('{"outcome": []}', "an outcome must be an object"),
         ('{"history": [{"tool": "t", "callId": "k"}]}', "unknown key `callId` in a record"),
@@ -204,7 +203,7 @@ def test_values_are_read_as_python_reads_them(value: object) -> None:
 
 json_texts = json_values.map(lambda value: json.dumps(value, ensure_ascii=False).encode())
 digests = st.binary(min_size=16, max_size=16)
-statuses = st.sampled_from([None, *(status for status in Status if status is not Status.PENDING)])
+statuses = st.sampled_from([None, *Status])
 tools = st.text(st.characters(exclude_categories=["Cs"]))
 calls = st.builds(Call, tools, json_texts) | st.builds(Call, tools, st.none(), tools, digests, tools)
 outcomes = st.builds(Outcome, call_id=tools, status=statuses, result=json_texts, error=json_texts) | st.builds(
