@@ -2,15 +2,78 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
+from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
-FLAGS = ["/O2", "/std:c++17"] if sys.platform == "win32" else ["-O3", "-std=c++17"]
+FLAGS = ["-O3", "-std=c++17", "-fvisibility=hidden", "-Wall", "-Wextra", "-Wno-unused-parameter"]
+DISPATCHING = "#include <xxh_x86dispatch.h>\nint main() { return XXH3_128bits_withSeed(0, 0, 0).low64 == 1; }\n"
+PLAIN = "#include <xxhash.h>\nint main() { return XXH3_128bits_withSeed(0, 0, 0).low64 == 1; }\n"
+
+
+class BuildCore(build_ext):
+    """Link the system's libxxhash where a program that uses it links; else the core calls the xxhash wheel.
+
+    `LOOPGUARD_HASH=wheel` asks for the wheel, `LOOPGUARD_HASH=system` refuses to do without the library.
+    `LOOPGUARD_SANITIZE=address,undefined` builds for the sanitizers.
+    """
+
+    def build_extensions(self) -> None:
+        """Settle the flags that depend on the machine."""
+        wanted = os.environ.get("LOOPGUARD_HASH", "auto")
+        sanitizers = os.environ.get("LOOPGUARD_SANITIZE", "")
+        for extension in self.extensions:
+            if sanitizers:
+                flags = [f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all", "-O1", "-g", "-fno-omit-frame-pointer"]
+                extension.extra_compile_args += flags
+                extension.extra_link_args += flags[:1]
+            if wanted == "wheel":
+                continue
+            for source, macro in ((DISPATCHING, "LOOPGUARD_XXHASH_DISPATCH"), (PLAIN, "LOOPGUARD_XXHASH")):
+                if self._links(source):
+                    extension.define_macros.append((macro, None))
+                    extension.libraries.append("xxhash")
+                    break
+            else:
+                if wanted == "system":
+                    sys.exit("LOOPGUARD_HASH=system: no program that uses libxxhash links here")
+        super().build_extensions()
+
+    def _links(self, source: str) -> bool:
+        with tempfile.TemporaryDirectory() as folder:
+            probe = Path(folder, "probe.cpp")
+            probe.write_text(source)
+            stderr = os.dup(2)
+            with Path(folder, "log").open("w") as log:
+                # The compiler's complaint is the answer here, not something for the user.
+                os.dup2(log.fileno(), 2)
+                try:
+                    objects = self.compiler.compile([str(probe)], output_dir=folder)
+                    self.compiler.link_executable(objects, str(Path(folder, "probe")), libraries=["xxhash"])
+                except Exception:  # noqa: BLE001 - any failure of a foreign tool chain means "not here"
+                    return False
+                finally:
+                    os.dup2(stderr, 2)
+                    os.close(stderr)
+        return True
+
 
 setup(
+    cmdclass={"build_ext": BuildCore},
     ext_modules=cythonize(
-        [Extension("loopguard._core", ["loopguard/_core.pyx"], language="c++", extra_compile_args=FLAGS)]
-    )
+        [
+            Extension(
+                "loopguard._core",
+                ["loopguard/_core.pyx"],
+                language="c++",
+                extra_compile_args=FLAGS,
+                depends=[str(path) for path in sorted(Path("loopguard/native").glob("*.hpp"))],
+            )
+        ]
+    ),
 )

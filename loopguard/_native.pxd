@@ -1,0 +1,50 @@
+# The border to the C++ headers: declarations only.
+from libc.stddef cimport size_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libcpp cimport bool
+from libcpp.vector cimport vector
+
+cdef extern from "native/core.hpp" namespace "loopguard" nogil:
+    const uint64_t kOpaqueSeed
+    const bool kNativeHash
+
+    cdef enum Flag:
+        kBigint, kOverflow, kDuplicateKey, kSurrogate, kOpaque
+
+    cdef enum Mask:
+        kWrapperNonce
+
+    cdef cppclass Buffer:
+        uint8_t* data()
+
+    cdef cppclass Member:
+        size_t offset
+        size_t size
+
+    cdef cppclass Listed:
+        size_t key_offset
+        size_t key_size
+        size_t start
+        size_t end
+
+    cdef cppclass Arena:
+        Buffer output
+        vector[Listed] listed
+        const uint8_t* text
+        size_t size
+        uint32_t flags
+        uint8_t* make_room(uint8_t* out, size_t needed) except +
+
+    cdef cppclass Kernel:
+        const char* name
+        bool (*write)(Arena&, const uint8_t*, size_t, size_t, uint32_t, bool) except +
+        bool (*list_members)(Arena&, const uint8_t*, size_t) except +
+
+    const Kernel& choose_kernel(bool baseline_only)
+    bool cpu_has_avx2()
+    Arena* lease_arena() except +
+    void return_arena(Arena* arena)
+    const char* hash_library()
+    size_t decode_text(const uint8_t* text, size_t size, uint8_t* out)
+    void hash_bytes(const uint8_t* data, size_t size, uint64_t seed, uint8_t* digest)
+    void hash_result(Arena& arena, uint8_t* digest) except +

@@ -1,0 +1,87 @@
+// A block of bytes that is looked at in one step. Read once per instruction set (see kernel.hpp), hence no guard.
+
+namespace loopguard::LOOPGUARD_TARGET {
+
+// Each question gives a mask with one bit a byte, the first byte lowest.
+#if defined(LOOPGUARD_AVX2)
+
+struct Block {
+    static constexpr int kSize = 32;
+    __m256i bytes;
+
+    static Block load(const uint8_t* from) { return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from))}; }
+    void store(uint8_t* to) const { _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), bytes); }
+
+    uint32_t equal(char c) const { return mask(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(c))); }
+
+    // A quote, a backslash, a control character, or a byte of a multi-byte character.
+    uint32_t special() const {
+        const __m256i quote = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('"'));
+        const __m256i backslash = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('\\'));
+        // Signed, so that bytes from 0x80 on are below the blank as control characters are.
+        const __m256i outside = _mm256_cmpgt_epi8(_mm256_set1_epi8(0x20), bytes);
+        return mask(_mm256_or_si256(_mm256_or_si256(quote, backslash), outside));
+    }
+
+private:
+    static uint32_t mask(__m256i lanes) { return static_cast<uint32_t>(_mm256_movemask_epi8(lanes)); }
+};
+
+#elif defined(__SSE2__)
+
+struct Block {
+    static constexpr int kSize = 16;
+    __m128i bytes;
+
+    static Block load(const uint8_t* from) { return {_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))}; }
+    void store(uint8_t* to) const { _mm_storeu_si128(reinterpret_cast<__m128i*>(to), bytes); }
+
+    uint32_t equal(char c) const { return mask(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(c))); }
+
+    // A quote, a backslash, a control character, or a byte of a multi-byte character.
+    uint32_t special() const {
+        const __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
+        const __m128i backslash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
+        // Signed, so that bytes from 0x80 on are below the blank as control characters are.
+        const __m128i outside = _mm_cmpgt_epi8(_mm_set1_epi8(0x20), bytes);
+        return mask(_mm_or_si128(_mm_or_si128(quote, backslash), outside));
+    }
+
+private:
+    static uint32_t mask(__m128i lanes) { return static_cast<uint32_t>(_mm_movemask_epi8(lanes)); }
+};
+
+#else
+
+struct Block {
+    static constexpr int kSize = 16;
+    uint8_t bytes[kSize];
+
+    static Block load(const uint8_t* from) {
+        Block block;
+        std::memcpy(block.bytes, from, kSize);
+        return block;
+    }
+    void store(uint8_t* to) const { std::memcpy(to, bytes, kSize); }
+
+    uint32_t equal(char c) const {
+        return mask([c](uint8_t byte) { return byte == static_cast<uint8_t>(c); });
+    }
+
+    // A quote, a backslash, a control character, or a byte of a multi-byte character.
+    uint32_t special() const {
+        return mask([](uint8_t byte) { return byte == '"' || byte == '\\' || byte < 0x20 || byte >= 0x80; });
+    }
+
+private:
+    template <class Question>
+    uint32_t mask(Question question) const {
+        uint32_t bits = 0;
+        for (int i = 0; i < kSize; ++i) bits |= static_cast<uint32_t>(question(bytes[i])) << i;
+        return bits;
+    }
+};
+
+#endif
+
+}  // namespace loopguard::LOOPGUARD_TARGET

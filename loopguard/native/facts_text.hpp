@@ -1,0 +1,160 @@
+// What the facts about calls and outcomes are made with: a 64-bit hash, words, decoded JSON strings.
+//
+// The hash never leaves the process that made it and guards nothing: equal means "looks the same to a reader". One pass
+// over the bytes each; no state, any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "outcome.hpp"
+
+namespace loopguard::facts {
+
+using View = std::string_view;
+using outcome::Members;
+using outcome::Span;
+
+constexpr std::uint64_t K0 = 0xA0761D6478BD642FULL, K1 = 0xE7037ED1A0B428DBULL, K2 = 0x8EBC6AF09C88C6E3ULL;
+
+inline std::uint64_t mix(std::uint64_t a, std::uint64_t b) noexcept {
+    __extension__ using Wide = unsigned __int128;
+    const Wide product = static_cast<Wide>(a) * b;
+    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+}
+
+inline std::uint64_t hash(View text, std::uint64_t seed = 0) noexcept {
+    const char* at = text.data();
+    std::size_t left = text.size();
+    std::uint64_t state = seed ^ mix(K0, left + 1), word;
+    for (; left >= 8; at += 8, left -= 8) {
+        std::memcpy(&word, at, 8);
+        state = mix(state ^ word, K1);
+    }
+    word = 0;
+    if (left != 0) std::memcpy(&word, at, left);
+    return mix(state ^ word, K2);
+}
+
+inline bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+inline bool is_upper(char c) noexcept { return c >= 'A' && c <= 'Z'; }
+inline char lower(char c) noexcept { return is_upper(c) ? static_cast<char>(c | 0x20) : c; }
+inline bool is_letter(char c) noexcept { return lower(c) >= 'a' && lower(c) <= 'z'; }
+// Bytes beyond ASCII belong to words: a name in another script is one.
+inline bool is_word(char c) noexcept { return is_letter(c) || is_digit(c) || c == '_' || static_cast<unsigned char>(c) >= 0x80; }
+inline bool is_blank(char c) noexcept { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+inline View trimmed(View text) noexcept {
+    while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+    while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+    return text;
+}
+
+inline bool starts(View text, View with) noexcept { return text.substr(0, with.size()) == with; }
+inline bool ends(View text, View with) noexcept {
+    return text.size() >= with.size() && text.substr(text.size() - with.size()) == with;
+}
+inline bool has(View text, View part) noexcept { return text.find(part) != View::npos; }
+
+template <std::size_t N>
+inline bool is_one_of(View word, const View (&list)[N]) noexcept {
+    for (const View one : list) {
+        if (word == one) return true;
+    }
+    return false;
+}
+
+template <std::size_t N>
+inline bool has_one_of(View text, const View (&list)[N]) noexcept {
+    for (const View one : list) {
+        if (has(text, one)) return true;
+    }
+    return false;
+}
+
+inline void lower_into(View text, std::string& out) {
+    out.resize(text.size());
+    for (std::size_t i = 0; i < text.size(); ++i) out[i] = lower(text[i]);
+}
+
+// The words of a text: letters, digits, underscores, and an apostrophe between two of them.
+class Words {
+public:
+    explicit Words(View text) noexcept : text_(text) {}
+    bool next() noexcept {
+        while (at_ < text_.size() && !is_word(text_[at_])) ++at_;
+        const std::size_t begin = at_;
+        while (at_ < text_.size() && (is_word(text_[at_]) || is_apostrophe())) ++at_;
+        word = text_.substr(begin, at_ - begin);
+        return !word.empty();
+    }
+    View word;
+
+private:
+    bool is_apostrophe() const noexcept {
+        return text_[at_] == '\'' && at_ + 1 < text_.size() && is_letter(text_[at_ + 1]) && at_ > 0 && is_letter(text_[at_ - 1]);
+    }
+    View text_;
+    std::size_t at_ = 0;
+};
+
+inline View view(Span span) noexcept { return {span.begin, span.size()}; }
+
+inline void append_utf8(unsigned code, std::string& out) {
+    if (code < 0x80) {
+        out += static_cast<char>(code);
+    } else if (code < 0x800) {
+        out += static_cast<char>(0xC0 | code >> 6);
+        out += static_cast<char>(0x80 | (code & 0x3F));
+    } else if (code < 0x10000) {
+        out += static_cast<char>(0xE0 | code >> 12);
+        out += static_cast<char>(0x80 | (code >> 6 & 0x3F));
+        out += static_cast<char>(0x80 | (code & 0x3F));
+    } else {
+        out += static_cast<char>(0xF0 | code >> 18);
+        out += static_cast<char>(0x80 | (code >> 12 & 0x3F));
+        out += static_cast<char>(0x80 | (code >> 6 & 0x3F));
+        out += static_cast<char>(0x80 | (code & 0x3F));
+    }
+}
+
+// Appends the value of a JSON string with its quotes; lone surrogates stay as three bytes each.
+inline void append_decoded(Span quoted, std::string& out) {
+    const char* at = quoted.begin + 1;
+    const char* const end = quoted.end - 1;
+    while (at < end) {
+        const auto* escape = static_cast<const char*>(std::memchr(at, '\\', static_cast<std::size_t>(end - at)));
+        if (escape == nullptr) {
+            out.append(at, static_cast<std::size_t>(end - at));
+            return;
+        }
+        out.append(at, static_cast<std::size_t>(escape - at));
+        at = escape + 2;
+        switch (escape[1]) {
+            case 'n': out += '\n'; break;
+            case 't': out += '\t'; break;
+            case 'r': out += '\r'; break;
+            case 'b': out += '\b'; break;
+            case 'f': out += '\f'; break;
+            case 'u': {
+                unsigned code = outcome::unit_at(at);
+                at += 4;
+                if (code >= 0xD800 && code < 0xDC00 && end - at >= 6 && at[0] == '\\' && at[1] == 'u') {
+                    const unsigned low = outcome::unit_at(at + 2);
+                    if (low >= 0xDC00 && low < 0xE000) {
+                        code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+                        at += 6;
+                    }
+                }
+                append_utf8(code, out);
+                break;
+            }
+            default: out += escape[1];
+        }
+    }
+}
+
+}  // namespace loopguard::facts

@@ -1,0 +1,366 @@
+// The canonical writer: one pass from JSON bytes to canonical text. Read once per instruction set (see kernel.hpp), hence no guard.
+
+namespace loopguard::LOOPGUARD_TARGET {
+
+// `kMasked`: strings are looked through for volatile text; without it that code is not there at all.
+template <bool kMasked>
+class Writer {
+public:
+    // The input is data[0, size); up to `limit` bytes may be read, those behind the end are zeros.
+    Writer(Arena& arena, const uint8_t* end, const uint8_t* limit, uint32_t mask)
+        : arena_(arena), end_(end), limit_(limit), mask_(mask) {}
+
+    uint32_t flags() const { return flags_; }
+    size_t outer_members() const { return outer_members_; }
+
+    // The outermost object's members may stay where they are, in order on the arena's stack.
+    void leave_outer_members_in_place() { spans_allowed_ = true; }
+
+    const uint8_t* skip_space(const uint8_t* in) const {
+        while (in < end_ && is_space(*in)) ++in;
+        return in;
+    }
+
+    Cursor value(const uint8_t* in, uint8_t* out, int depth) {
+        if (in >= end_) return kNotJson;
+        const uint8_t c = *in;
+        if (c == '"') return string(in, out);
+        if (c == '{') return object(in, out, depth);
+        if (c == '[') return array(in, out, depth);
+        if (is_digit(c) || c == '-') return number(in, out);
+        return literal(in, out);
+    }
+
+    // A string from its opening quote on; keys too.
+    Cursor string(const uint8_t* in, uint8_t* out) {
+        uint8_t* const start = out;
+        Cursor at = copy_string(in, out);
+        if constexpr (kMasked) {
+            if (at.in != nullptr) mask_string(start, at);
+        }
+        return at;
+    }
+
+private:
+    // Below this much text it is cheaper to move the outermost members than to hash them one by one.
+    static constexpr size_t kSpansPay = 2048;
+
+    const uint8_t* next_token(const uint8_t* in) const {
+        if (__builtin_expect(in < end_ && *in > ' ', 1)) return in;
+        return skip_more_space(in);
+    }
+
+    [[gnu::noinline]] const uint8_t* skip_more_space(const uint8_t* in) const {
+        // Indented documents have long runs of blanks.
+        while (in + Block::kSize <= limit_) {
+            const Block block = Block::load(in);
+            const uint32_t space = block.equal(' ') | block.equal('\n') | block.equal('\r') | block.equal('\t');
+            const uint32_t other = ~space & kBlockMask;
+            if (other != 0) return std::min(in + __builtin_ctz(other), end_);
+            in += Block::kSize;
+        }
+        return skip_space(in);
+    }
+
+    Cursor copy_string(const uint8_t* in, uint8_t* out) {
+        *out++ = '"';
+        ++in;
+        while (__builtin_expect(in + Block::kSize <= limit_, 1)) {
+            const Block block = Block::load(in);
+            block.store(out);
+            const uint32_t special = block.special();
+            if (__builtin_expect(special != 0, 1)) {
+                const int at = __builtin_ctz(special);
+                if (__builtin_expect(in[at] != '"', 0)) break;
+                out[at] = '"';
+                return {in + at + 1, out + at + 1};
+            }
+            in += Block::kSize;
+            out += Block::kSize;
+        }
+        return copy_special_string(in, out);
+    }
+
+    // Goes on inside a string that has something special, or is near the end of a document that is not padded. Escapes that
+    // are canonical already, which is nearly all that encoders write, are passed without loading the block anew.
+    [[gnu::noinline]] Cursor copy_special_string(const uint8_t* in, uint8_t* out) {
+        while (in + Block::kSize <= limit_) {
+            const Block block = Block::load(in);
+            block.store(out);
+            uint32_t special = block.special();
+            int step = Block::kSize;
+            while (special != 0) {
+                const int at = __builtin_ctz(special);
+                const uint8_t c = in[at];
+                if (c == '"') {
+                    out[at] = '"';
+                    return {in + at + 1, out + at + 1};
+                }
+                if (c == '\\') {
+                    escaped_ = true;
+                    const bool last = at == Block::kSize - 1;
+                    if (__builtin_expect((!last || in + Block::kSize < end_) && kSimpleEscape[in[at + 1]], 1)) {
+                        if (last) {
+                            out[Block::kSize] = in[Block::kSize];
+                            ++step;
+                        }
+                        special &= ~(uint32_t{3} << at);
+                        continue;
+                    }
+                }
+                const Cursor next = copy_unusual(in + at, out + at);
+                if (next.in == nullptr) return kNotJson;
+                in = next.in;
+                out = next.out;
+                step = 0;
+                break;
+            }
+            in += step;
+            out += step;
+        }
+        while (in < end_) {
+            const uint8_t c = *in;
+            if (c == '"') {
+                *out++ = '"';
+                return {in + 1, out};
+            }
+            if (c == '\\' && end_ - in >= 2 && kSimpleEscape[in[1]]) {
+                escaped_ = true;
+                std::memcpy(out, in, 2);
+                in += 2;
+                out += 2;
+            } else if (c >= ' ' && c < 0x80 && c != '\\') {
+                *out++ = c;
+                ++in;
+            } else {
+                const Cursor next = copy_unusual(in, out);
+                if (next.in == nullptr) return kNotJson;
+                in = next.in;
+                out = next.out;
+            }
+        }
+        return kNotJson;
+    }
+
+    Cursor copy_unusual(const uint8_t* in, uint8_t* out) {
+        if (*in >= 0x80) return copy_utf8(in, end_, out);
+        if (*in != '\\') return kNotJson;
+        escaped_ = true;
+        return rewrite_escape(in, end_, out, flags_);
+    }
+
+    [[gnu::noinline]] void mask_string(uint8_t* start, Cursor& at) {
+        const size_t size = static_cast<size_t>(at.out - start) - 2;
+        if ((mask_ & kWrapperNonce) == 0 || size < WrapperNonce::kShortestPair) return;
+        if (has_marker(start + 1, at.out)) masked_ |= WrapperNonce::neutralise(start + 1, size);
+    }
+
+    // Whether text has a wrapper marker's beginning, a block at a time: nearly none has.
+    static bool has_marker(const uint8_t* text, const uint8_t* end) {
+        for (; text < end; text += Block::kSize) {
+            const uint32_t found =
+                Block::load(text).equal('<') & Block::load(text + 2).equal('<') & Block::load(text + 3).equal('E');
+            if (found != 0) return true;
+        }
+        return false;
+    }
+
+    Cursor number(const uint8_t* in, uint8_t* out) {
+        const uint8_t* const digits = in + (*in == '-');
+        const uint8_t* const behind = skip_digits(digits, end_);
+        const auto count = behind - digits;
+        const bool whole = behind >= end_ || (*behind != '.' && (*behind | 0x20) != 'e');
+        if (__builtin_expect(count > 0 && count <= 15 && *digits != '0' && whole, 1)) {
+            const size_t size = static_cast<size_t>(behind - in);
+            if (in + 16 <= limit_) {
+                std::memcpy(out, in, 16);
+            } else {
+                std::memcpy(out, in, size);
+            }
+            return {behind, out + size};
+        }
+        return unusual_number(in, out);
+    }
+
+    [[gnu::noinline]] Cursor unusual_number(const uint8_t* in, uint8_t* out) {
+        NumberToken token{};
+        if (!read_number(in, end_, token)) return kNotJson;
+        out = arena_.make_room(out, static_cast<size_t>(end_ - in) + kNumberSize + kSlack);
+        return {token.end, put_number(out, token, flags_)};
+    }
+
+    Cursor literal(const uint8_t* in, uint8_t* out) const {
+        const auto is = [&](const char* word, size_t size) {
+            return static_cast<size_t>(end_ - in) >= size && std::memcmp(in, word, size) == 0;
+        };
+        size_t size = 0;
+        if (is("true", 4) || is("null", 4)) {
+            size = 4;
+        } else if (is("false", 5)) {
+            size = 5;
+        } else {
+            return kNotJson;
+        }
+        std::memcpy(out, in, size);
+        return {in + size, out + size};
+    }
+
+    Cursor array(const uint8_t* in, uint8_t* out, int depth) {
+        if (depth >= kMaxDepth) return kNotJson;
+        *out++ = '[';
+        in = next_token(in + 1);
+        if (in < end_ && *in == ']') {
+            *out++ = ']';
+            return {in + 1, out};
+        }
+        for (;;) {
+            const Cursor item = value(in, out, depth + 1);
+            if (item.in == nullptr) return kNotJson;
+            in = next_token(item.in);
+            out = item.out;
+            if (in >= end_) return kNotJson;
+            const uint8_t c = *in++;
+            if (c == ']') {
+                *out++ = ']';
+                return {in, out};
+            }
+            if (c != ',') return kNotJson;
+            *out++ = ',';
+            in = next_token(in);
+        }
+    }
+
+    Cursor object(const uint8_t* in, uint8_t* out, int depth) {
+        if (depth >= kMaxDepth) return kNotJson;
+        *out++ = '{';
+        in = next_token(in + 1);
+        if (in < end_ && *in == '}') {
+            *out++ = '}';
+            return {in + 1, out};
+        }
+        const size_t first_member = arena_.members.size();
+        const size_t first_byte = static_cast<size_t>(out - arena_.output.data());
+        bool sorted = true;
+        for (;;) {
+            if (in >= end_ || *in != '"') return kNotJson;
+            Member member;
+            Cursor at = key(in, out, member);
+            if (at.in == nullptr) return kNotJson;
+            in = next_token(at.in);
+            if (in >= end_ || *in != ':') return kNotJson;
+            *at.out = ':';
+            at = value(next_token(in + 1), at.out + 1, depth + 1);
+            if (at.in == nullptr) return kNotJson;
+            out = at.out;
+            member.size = static_cast<size_t>(out - arena_.output.data()) - member.offset;
+            *out++ = ',';
+            if (arena_.members.size() > first_member) sorted = sorted && follows(arena_.members.last(), member);
+            arena_.members.push(member);
+            in = next_token(at.in);
+            if (in >= end_) return kNotJson;
+            const uint8_t c = *in++;
+            if (c == '}') break;
+            if (c != ',') return kNotJson;
+            in = next_token(in);
+        }
+        if (!sorted) {
+            out = reorder(first_member, first_byte, out, depth);
+            if (outer_members_ != 0) return {in, out};
+        }
+        out[-1] = '}';
+        arena_.members.shrink(first_member);
+        return {in, out};
+    }
+
+    Cursor key(const uint8_t* in, uint8_t* out, Member& member) {
+        escaped_ = false;
+        const Cursor at = copy_string(in, out);
+        if (at.in == nullptr) return kNotJson;
+        member.offset = static_cast<size_t>(out - arena_.output.data());
+        member.key_size = static_cast<size_t>(at.out - out) - 2;
+        member.decode = escaped_;
+        member.raw_key = 0;
+        if constexpr (kMasked) mask_key(out, at, member);
+        uint64_t prefix;
+        std::memcpy(&prefix, out + 1, 8);
+        prefix = big_endian(prefix);
+        if (member.key_size < 8) prefix &= ~(~uint64_t{0} >> (8 * member.key_size));
+        member.prefix = prefix;
+        if (__builtin_expect((prefix & 0x8080808080808080u) != 0, 0)) {
+            for (size_t i = 0; i < std::min<size_t>(member.key_size, 8); ++i) member.decode |= out[1 + i] >= 0xEE;
+        }
+        return at;
+    }
+
+    [[gnu::noinline]] void mask_key(uint8_t* out, Cursor at, Member& member) {
+        if (member.key_size < WrapperNonce::kShortestPair) return;
+        std::string raw(reinterpret_cast<const char*>(out + 1), member.key_size);
+        masked_ = false;
+        mask_string(out, at);
+        if (!masked_) return;
+        member.raw_key = arena_.keep_raw_key(std::move(raw));
+        member.decode = 1;
+    }
+
+    static uint64_t big_endian(uint64_t value) {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+        return __builtin_bswap64(value);
+#else
+        return value;
+#endif
+    }
+
+    bool follows(const Member& before, const Member& member) const {
+        if (__builtin_expect((before.decode | member.decode) == 0 && before.prefix != member.prefix, 1)) {
+            return before.prefix < member.prefix;
+        }
+        return MemberOrder(arena_).compare(before, member) < 0;
+    }
+
+    // Brings the members from `first_member` on, whose text is [first_byte, out), in order; returns the new end.
+    [[gnu::noinline]] uint8_t* reorder(size_t first_member, size_t first_byte, uint8_t* out, int depth) {
+        Member* const members = arena_.members.data() + first_member;
+        const size_t count = arena_.members.size() - first_member;
+        const size_t kept = MemberOrder(arena_).sort(members, count);
+        if (kept != count) flags_ |= kDuplicateKey;
+        uint8_t* const text = arena_.output.data();
+        const size_t size = static_cast<size_t>(out - text) - first_byte;
+        if (depth == 0 && spans_allowed_ && size > kSpansPay) {
+            arena_.members.shrink(first_member + kept);
+            outer_members_ = kept;
+            return out;
+        }
+        arena_.scratch.reserve(size + kSlack);
+        uint8_t* to = arena_.scratch.data();
+        for (size_t i = 0; i < kept; ++i) {
+            const uint8_t* from = text + members[i].offset;
+            const size_t member_size = members[i].size + 1;
+            // A call of memcpy costs more than a short member.
+            if (member_size <= 256) {
+                for (size_t copied = 0; copied < member_size; copied += Block::kSize) {
+                    Block::load(from + copied).store(to + copied);
+                }
+            } else {
+                std::memcpy(to, from, member_size);
+            }
+            to += member_size;
+        }
+        const size_t kept_size = static_cast<size_t>(to - arena_.scratch.data());
+        std::memcpy(text + first_byte, arena_.scratch.data(), kept_size);
+        return text + first_byte + kept_size;
+    }
+
+    static constexpr uint32_t kBlockMask = Block::kSize == 32 ? ~uint32_t{0} : (uint32_t{1} << (Block::kSize & 31)) - 1;
+
+    Arena& arena_;
+    const uint8_t* const end_;
+    const uint8_t* const limit_;
+    const uint32_t mask_;
+    uint32_t flags_ = 0;
+    bool escaped_ = false;  // a string had an escape since this was last cleared
+    bool masked_ = false;   // masking changed a string since this was last cleared
+    bool spans_allowed_ = false;
+    size_t outer_members_ = 0;
+};
+
+}  // namespace loopguard::LOOPGUARD_TARGET
