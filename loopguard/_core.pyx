@@ -14,7 +14,12 @@ from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
+from libcpp.string cimport string
+from libcpp.string_view cimport string_view
+from libcpp.vector cimport vector
+
 from loopguard cimport _native as native
+from loopguard cimport _outcome as outcome
 
 import os as _os
 
@@ -304,3 +309,325 @@ def text_of(data):
 def features():
     """Return how this build hashes (`hash`) and which inner loops run (`cpu`, and `avx2`: whether the CPU has it)."""
     return {"hash": native.hash_library().decode(), "cpu": kernel.name.decode(), "avx2": bool(native.cpu_has_avx2())}
+
+
+from cpython.unicode cimport PyUnicode_AsUTF8AndSize
+from libc.string cimport memset
+from libcpp.vector cimport vector
+
+from loopguard cimport _history
+
+cdef enum:
+    # Dead names are swept once there are this many more than records.
+    SPARE_NAMES = 16
+
+
+# A ring holds names only: no cycle can go through it, and without the collector's header a run is smaller.
+@cython.no_gc
+cdef class Ring:
+    """The newest records of one run, packed, and the counts that are walked from them.
+
+    Not thread-safe. `kind` is 0 pending, 1 done, 2 reject, 3 veto; a position counts from the oldest record.
+    """
+
+    cdef _history.Ring ring
+    # Tools, missing tools and tuples of what was stripped, by index; the first stands for none.
+    cdef list names
+
+    def __cinit__(self, size):
+        if size < 1:
+            raise ValueError(f"size must be at least 1, not {size}")
+        self.ring = _history.Ring(<uint32_t>min(size, 0xFFFFFFFF))
+        self.names = [""]
+
+    def __len__(self):
+        return self.ring.size()
+
+    def append(self, str tool not None, bytes digest not None, str call_id not None="", int kind=0):
+        """Append a record without outcome and return its number; the oldest one falls out of a full ring."""
+        self.sweep_names()
+        cdef _history.Signature signature = self.signature(self.index(tool), digest)
+        cdef bytes long_way
+        cdef Py_ssize_t id_size
+        cdef const char* id_bytes
+        try:
+            id_bytes = PyUnicode_AsUTF8AndSize(call_id, &id_size)
+        except UnicodeEncodeError:
+            long_way = call_id.encode("utf-8", "surrogatepass")
+            id_bytes, id_size = PyBytes_AS_STRING(long_way), PyBytes_GET_SIZE(long_way)
+        self.ring.append(signature, <_history.RecordKind>(kind & 3), <const uint8_t*>id_bytes, id_size)
+        return self.ring.appended()
+
+    def settle(
+        self, uint64_t number, int kind, bytes outcome, bytes identity, bint failed, bint stuck,
+        str missing_tool not None, tuple stripped not None,
+    ):
+        """Write an outcome into the record of that number; False if it is gone.
+
+        `identity` says that a command failed, and how; only its first eight bytes are kept.
+        """
+        cdef uint64_t behind = self.ring.appended() - number
+        if behind >= self.ring.size():
+            return False
+        self.sweep_names()
+        cdef _history.Digest digest
+        cdef uint64_t identity_word = 0
+        cdef uint32_t marks = (_history.kFailed if failed else 0) | (_history.kStuck if stuck else 0)
+        if outcome is None:
+            memset(digest.bytes, 0, sizeof(digest.bytes))
+        else:
+            digest = digest_of(outcome)
+        if identity is not None:
+            if PyBytes_GET_SIZE(identity) < 8:
+                raise ValueError("an identity has at least 8 bytes")
+            memcpy(&identity_word, PyBytes_AS_STRING(identity), 8)
+            marks |= _history.kIdentified
+        self.ring.settle(
+            <uint32_t>(self.ring.size() - 1 - behind), <_history.RecordKind>(kind & 3), marks, digest, identity_word,
+            self.index(missing_tool) if missing_tool else 0, self.index(stripped) if stripped else 0,
+        )
+        return True
+
+    def survey(self, str tool not None, bytes digest not None, bint commands, Py_ssize_t lowest):
+        """Return what the records say about a call that is about to run; `None` if no count reaches `lowest`.
+
+        (records, no_progress, exec_failures, unknown, alternation, proven, churn, variants) and three positions, -1 for
+        none: the no-progress anchor, the newest record of the other call, the newest record that is no veto.
+        """
+        cdef Py_ssize_t index = self.find(tool)
+        if index < 0:
+            return None
+        cdef _history.Survey found = self.ring.survey(self.signature(index, digest), commands)
+        if <Py_ssize_t>found.peak() < lowest:
+            return None
+        return (
+            found.records, found.no_progress, found.exec_failures, found.unknown, found.alternation, found.proven,
+            found.churn, found.variants, found.anchor, found.paired, found.newest,
+        )
+
+    def trail(self, str kind not None, str tool not None, bytes digest not None):
+        """Return the positions of the records behind a count, oldest first."""
+        cdef vector[uint32_t] trail
+        cdef _history.Survey found
+        cdef Py_ssize_t index = self.find(tool)
+        if index < 0:
+            return []
+        cdef _history.Signature signature = self.signature(index, digest)
+        if kind == "records":
+            self.ring.list_records(signature, trail)
+        elif kind == "no_progress":
+            self.ring.count_no_progress(signature, found, &trail)
+        elif kind == "exec_failures":
+            self.ring.count_exec_failures(signature, &trail)
+        elif kind == "unknown":
+            self.ring.count_unknown(signature, found, &trail)
+        elif kind == "alternation":
+            self.ring.count_alternation(signature, found, &trail)
+        elif kind == "churn":
+            self.ring.count_churn(signature, found, &trail)
+        else:
+            raise ValueError(f"no count is called {kind!r}")
+        return list(reversed(trail))
+
+    def record(self, Py_ssize_t position):
+        """Return (tool, digest, call_id, kind, outcome, failed, stuck, missing_tool, stripped)."""
+        if not 0 <= position < self.ring.size():
+            raise IndexError(f"no record at {position}")
+        cdef _history.RecordHead* head = &self.ring.head(<uint32_t>position)
+        cdef _history.RecordBody* body = &self.ring.body(<uint32_t>position)
+        cdef size_t id_size = 0
+        cdef const uint8_t* id_bytes = self.ring.id(<uint32_t>position, &id_size)
+        has_outcome = head.kind == _history.kDone or head.kind == _history.kReject
+        return (
+            self.names[head.tool],
+            PyBytes_FromStringAndSize(<const char*>body.arguments.bytes, DIGEST_SIZE),
+            PyUnicode_DecodeUTF8(<const char*>id_bytes, id_size, "surrogatepass"),
+            head.kind,
+            PyBytes_FromStringAndSize(<const char*>body.outcome.bytes, DIGEST_SIZE) if has_outcome else None,
+            bool(head.marks & _history.kFailed),
+            bool(head.marks & _history.kStuck),
+            self.names[body.missing],
+            self.names[body.stripped] or (),
+        )
+
+    def copy(self):
+        """Return a ring with the same records, of the same class."""
+        cdef Ring twin = type(self).__new__(type(self), 1)
+        twin.ring = self.ring
+        twin.names = self.names.copy()
+        return twin
+
+    cdef inline _history.Signature signature(self, Py_ssize_t tool, bytes digest) except *:
+        cdef _history.Signature signature
+        signature.tool = <uint32_t>tool
+        signature.arguments = digest_of(digest)
+        return signature
+
+    cdef Py_ssize_t find(self, object name) except -2:
+        cdef Py_ssize_t index
+        cdef Py_ssize_t count = len(self.names)
+        # Most names are one object for the whole process.
+        for index in range(1, count):
+            if self.names[index] is name:
+                return index
+        for index in range(1, count):
+            if self.names[index] == name:
+                return index
+        return -1
+
+    cdef Py_ssize_t index(self, object name) except -1:
+        cdef Py_ssize_t index = self.find(name)
+        if index < 0:
+            index = len(self.names)
+            self.names.append(name)
+        return index
+
+    cdef int sweep_names(self) except -1:
+        """Drop the names that no record has any longer, if they may be many."""
+        if len(self.names) <= 3 * <Py_ssize_t>self.ring.size() + SPARE_NAMES:
+            return 0
+        cdef list kept = [""]
+        cdef dict moved = {0: 0}
+        cdef uint32_t position
+        for position in range(self.ring.size()):
+            for index in (
+                self.ring.head(position).tool, self.ring.body(position).missing, self.ring.body(position).stripped
+            ):
+                if index not in moved:
+                    moved[index] = len(kept)
+                    kept.append(self.names[index])
+            self.ring.head(position).tool = <uint32_t>moved[self.ring.head(position).tool]
+            self.ring.body(position).missing = <uint32_t>moved[self.ring.body(position).missing]
+            self.ring.body(position).stripped = <uint32_t>moved[self.ring.body(position).stripped]
+        self.names = kept
+        return 0
+
+
+cdef inline _history.Digest digest_of(bytes digest) except *:
+    if PyBytes_GET_SIZE(digest) != DIGEST_SIZE:
+        raise ValueError(f"a digest has {DIGEST_SIZE} bytes, not {PyBytes_GET_SIZE(digest)}")
+    return _history.Digest.of(<const uint8_t*>PyBytes_AS_STRING(digest))
+
+
+# What outcome rules read, on canonical text only: slices of it, never a Python object per JSON value.
+
+cdef inline object slice_of(outcome.Span span):
+    if span.begin == span.end:
+        return None
+    return PyBytes_FromStringAndSize(span.begin, span.end - span.begin)
+
+
+cdef inline outcome.Span span_of(bytes canonical):
+    cdef const char* begin = PyBytes_AS_STRING(canonical)
+    return outcome.Span(begin, begin + PyBytes_GET_SIZE(canonical))
+
+
+cdef inline string_view view_of(bytes text):
+    return string_view(PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text))
+
+
+@cython.final
+cdef class Names:
+    """Member names to look up together."""
+    cdef tuple kept  # owns the bytes that the views look at
+    cdef vector[string_view] views
+
+    def __cinit__(self, names):
+        self.kept = tuple(quoted_name(name) for name in names)
+        for name in self.kept:
+            self.views.push_back(view_of(name))
+
+    def __repr__(self):
+        return f"Names({self.kept!r})"
+
+
+cdef bytes quoted_name(str name):
+    return b'"%b"' % name.replace("\\", "\\\\").replace('"', '\\"').encode()
+
+
+cdef list picked(outcome.Span value, Names names):
+    cdef vector[outcome.Span] found
+    outcome.pick(value, names.views, found)
+    return [slice_of(span) for span in found]
+
+
+def pick(bytes canonical not None, Names names not None):
+    """Return the text of each named member of an object, `None` where it is missing."""
+    return picked(span_of(canonical), names)
+
+
+def read_arguments(data, Names names not None, *, rules=None):
+    """Return (digest, flags, picked) of arguments; `picked` is empty if the text of the first name does not occur."""
+    cdef Inspection seen = inspect(data, rules=rules)
+    if seen.flags & OPAQUE or names.kept[0] not in seen.canonical:
+        return seen.digest, seen.flags, []
+    return seen.digest, seen.flags, picked(span_of(seen.canonical), names)
+
+
+def read_result(data, Names names not None):
+    """Return (flags, canonical, shaped, is_error, details, text, picked) of a tool's result.
+
+    `details` (an object) and `text` (a string literal, trimmed) are those of a shaped result, `picked` the named members
+    of `details`; of another result, and of what is not JSON, they are `None` and empty.
+    """
+    cdef Inspection seen = inspect(data)
+    cdef outcome.Result result
+    if not seen.flags & OPAQUE:
+        outcome.read_result(span_of(seen.canonical), result)
+    if not result.shaped:
+        return seen.flags, seen.canonical, False, result.is_error, None, None, []
+    return (
+        seen.flags,
+        seen.canonical,
+        True,
+        result.is_error,
+        slice_of(result.details) or b"{}",
+        PyBytes_FromStringAndSize(result.text.data(), result.text.size()),
+        picked(result.details, names),
+    )
+
+
+def digest_canonical(tag, values):
+    """Return what `fingerprint_values` does, for values that are canonical already."""
+    cdef bytes text = b"%c[%b]" % (tag, b",".join([b"null" if value is None else value for value in values]))
+    return digest_bytes(<const uint8_t*>PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text), 0)
+
+
+def trim(bytes literal not None):
+    """Return a string literal without white space (Unicode White_Space, U+FEFF) at both ends of its text."""
+    cdef outcome.Span whole = span_of(literal)
+    cdef outcome.Span inside = outcome.trim(outcome.Span(whole.begin + 1, whole.end - 1))
+    if inside.end - inside.begin == whole.end - whole.begin - 2:
+        return literal
+    return b'"%b"' % PyBytes_FromStringAndSize(inside.begin, inside.end - inside.begin)
+
+
+def prune(bytes canonical not None, tuple member not None, tuple beside not None, tuple beside_any not None):
+    """Return JSON without `member` of each object, at any depth, that has all members `beside` and one of `beside_any`.
+
+    Each is (name, kind); the kinds are 1 string, 2 number, 3 boolean, 4 null, 5 object, 6 array. Where nothing is left out
+    the argument itself comes back.
+    """
+    cdef outcome.Pruner pruner
+    kept = [(quoted_name(name), kind) for name, kind in (member, *beside, *beside_any)]
+    pruner.key = typed(kept[0])
+    for pair in kept[1 : 1 + len(beside)]:
+        pruner.all.push_back(typed(pair))
+    for pair in kept[1 + len(beside) :]:
+        pruner.any.push_back(typed(pair))
+    pruner.write(span_of(canonical))
+    return PyBytes_FromStringAndSize(pruner.out.data(), pruner.out.size()) if pruner.pruned else canonical
+
+
+cdef outcome.Typed typed(tuple pair):
+    cdef outcome.Typed made
+    made.name = view_of(pair[0])
+    made.kind = <outcome.Kind><int>pair[1]
+    return made
+
+
+def blank_moving_parts(bytes text not None):
+    """Return UTF-8 text with date and time, clock, attempt, duration and process id each replaced by U+FFFC."""
+    cdef string blanked = string(PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text))
+    outcome.blank_moving_parts(blanked)
+    return PyBytes_FromStringAndSize(blanked.data(), blanked.size())

@@ -2,295 +2,139 @@
 
 from __future__ import annotations
 
-from collections import deque
-from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Literal
 
-from loopguard.fingerprint import Kind
+from loopguard._core import Ring
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from loopguard.fingerprint import CallPrint, OutcomePrint
+    from loopguard.fingerprint import CallPrint, Kind, OutcomePrint
 
 
-class Trail(Enum):
-    """Which records a count is made of."""
-
-    RECORDS = "records"
-    STREAK = "streak"
-    UNKNOWN = "unknown"
-    ALTERNATION = "alternation"
-    CHURN = "churn"
+#: Which records a count is made of.
+Trail = Literal["records", "no_progress", "exec_failures", "unknown", "alternation", "churn"]
 
 
-class Entry:
-    """One record."""
-
-    __slots__ = (
-        "call_id",
-        "digest",
-        "failed",
-        "identity",
-        "kind",
-        "missing_tool",
-        "outcome",
-        "stripped",
-        "stuck",
-        "tool",
-    )
-
-    def __init__(self, call: CallPrint, call_id: str) -> None:
-        self.tool = call.tool
-        self.digest = call.digest
-        self.call_id = call_id
-        self.kind = Kind.PENDING
-        self.outcome: bytes | None = None
-        self.identity: bytes | None = None
-        self.missing_tool: str | None = None
-        self.failed = self.stuck = False
-        self.stripped: tuple[str, ...] = ()
-
-    def settle(self, outcome: OutcomePrint) -> None:
-        self.kind = outcome.kind
-        self.outcome, self.identity = outcome.digest, outcome.identity
-        self.failed, self.stuck = outcome.failed, outcome.stuck
-        self.missing_tool, self.stripped = outcome.missing_tool, outcome.stripped
+#: As `Ring.record` returns it.
+_Record = tuple[str, bytes, str, int, "bytes | None", bool, bool, str, "tuple[str, ...]"]
 
 
-class Evidence:
-    """The records behind a count: their calls, oldest first, and what their outcomes have in common."""
+class History(Ring):
+    """The newest records of a run, in the order of the calls."""
 
-    __slots__ = ("call_ids", "failed", "outcome_digest", "same_arguments", "stripped")
+    __slots__ = ()
 
-    def __init__(self, entries: list[Entry]) -> None:
-        outcomes = {entry.outcome for entry in entries if entry.outcome is not None}
-        self.call_ids = tuple(entry.call_id for entry in entries if entry.call_id)
-        self.outcome_digest = outcomes.pop() if len(outcomes) == 1 else b""
-        self.same_arguments = len({entry.digest for entry in entries}) == 1
-        self.failed = any(entry.failed for entry in entries)
-        self.stripped = tuple(sorted({kind for entry in entries for kind in entry.stripped}))
+    def append_call(self, call: CallPrint, call_id: str, kind: Kind) -> int:
+        """Append a record without outcome and return its number."""
+        return self.append(call.tool, call.digest, call_id, kind)
+
+    def append_complete(self, call: CallPrint, outcome: OutcomePrint, call_id: str = "") -> None:
+        """Append a record with its outcome."""
+        self.settle_call(self.append(call.tool, call.digest, call_id), outcome)
+
+    def settle_call(self, number: int, outcome: OutcomePrint) -> bool:
+        """Write an outcome into the record of that number; False if it has left the history."""
+        return self.settle(
+            number,
+            outcome.kind,
+            outcome.digest,
+            outcome.identity,
+            outcome.failed,
+            outcome.stuck,
+            outcome.missing_tool,
+            outcome.stripped,
+        )
+
+    def facts(self, call: CallPrint, lowest: int) -> Facts | None:
+        """Return what the records say about a call that is about to run; `None` if no count reaches `lowest`."""
+        counts = self.survey(call.tool, call.digest, call.tool == "exec", lowest)
+        return None if counts is None else Facts(self, call, counts)
 
 
 class Facts:
-    """What the history says about a call that is about to run."""
+    """What the history says about a call that is about to run.
+
+    `records`: those with the call's signature, of any kind. `no_progress`, `exec_failures`, `unknown`, `alternation`
+    and `churn` are the counts of the detectors' rules, `variants` the sets of arguments behind `churn`, `proven` says
+    that both calls of the alternation have a constant outcome.
+    """
 
     __slots__ = (
-        "_trails",
+        "_anchor",
+        "_history",
+        "_newest",
+        "_paired",
         "alternation",
-        "anchor",
         "call",
         "churn",
         "exec_failures",
-        "missing_tool",
         "no_progress",
-        "paired_digest",
-        "paired_tool",
-        "peak",
         "poll",
         "proven",
         "records",
         "unknown",
         "variants",
         "wait",
-    )  # fmt: skip
+    )
 
-    def __init__(self, history: History, call: CallPrint) -> None:
+    def __init__(self, history: History, call: CallPrint, counts: tuple[int, ...]) -> None:
+        """Take the counts of a survey."""
+        self._history = history
         self.call = call
         self.poll: bool = call.poll
         self.wait: bool = call.wait
-        self._trails: dict[Trail, list[Entry]] = {}
-        entries = history.newest_first()
-        self._count_no_progress(entries)
-        self._count_unknown(entries)
-        self._count_alternation(entries)
-        self._count_churn(entries)
-        counts = (self.records, self.no_progress, self.exec_failures, self.unknown, self.alternation, self.churn)
-        #: The highest of all counts.
-        self.peak = max(counts)
+        self.records, self.no_progress, self.exec_failures, self.unknown = counts[:4]
+        self.alternation, proven, self.churn, self.variants = counts[4:8]
+        self.proven = bool(proven)
+        self._anchor, self._paired, self._newest = counts[8:]
 
     @property
     def streak(self) -> int:
         """The no-progress streak, or, where it is longer, the streak of failed commands."""
         return max(self.no_progress, self.exec_failures)
 
+    @property
+    def streak_trail(self) -> Trail:
+        """What `streak` is made of."""
+        return "no_progress" if self.no_progress >= self.exec_failures else "exec_failures"
+
+    @property
+    def anchor(self) -> bytes:
+        """The outcome of the no-progress streak; empty where it consists of vetoes."""
+        return b"" if self._anchor < 0 else self._history.record(self._anchor)[4] or b""
+
+    @property
+    def missing_tool(self) -> str:
+        """The tool that the newest record missed."""
+        return "" if self._newest < 0 else self._history.record(self._newest)[7]
+
+    @property
+    def paired(self) -> tuple[str, bytes]:
+        """Tool and arguments digest of the other call of the alternation."""
+        return ("", b"") if self._paired < 0 else self._history.record(self._paired)[:2]
+
     def evidence(self, trail: Trail) -> Evidence:
         """Return the records behind a count."""
-        return Evidence(self._trails[trail][::-1])
-
-    def _own(self, entry: Entry) -> bool:
-        return entry.digest == self.call.digest and entry.tool == self.call.tool
-
-    def _count_no_progress(self, entries: list[Entry]) -> None:
-        own = [entry for entry in entries if self._own(entry)]
-        #: Records with the call's signature, of any kind.
-        self.records = len(own)
-        self._trails[Trail.RECORDS] = own
-        #: The outcome that the streak is made of; empty if there is none.
-        self.anchor = b""
-        counted: list[Entry] = []
-        put_by: list[Entry] = []
-        for entry in own:
-            if entry.kind is Kind.VETO:
-                put_by.append(entry)
-            elif entry.kind is not Kind.PENDING:
-                assert entry.outcome is not None
-                self.anchor = self.anchor or entry.outcome
-                if entry.outcome != self.anchor:
-                    break
-                counted += [*put_by, entry]
-                put_by = []
-        if not self.anchor:
-            counted = put_by
-        self.no_progress = len(counted)
-        failures = _exec_failures(entries, self.call) if self.call.tool == "exec" else []
-        self.exec_failures = len(failures)
-        self._trails[Trail.STREAK] = counted if len(counted) >= len(failures) else failures
-
-    def _count_unknown(self, entries: list[Entry]) -> None:
-        streak: list[Entry] = []
-        self.missing_tool = ""
-        for entry in entries:
-            if entry.kind is Kind.VETO:
-                continue
-            self.missing_tool = self.missing_tool or entry.missing_tool or ""
-            if entry.tool != self.call.tool or not entry.missing_tool or entry.missing_tool != self.missing_tool:
-                break
-            streak.append(entry)
-        self.unknown = len(streak)
-        self._trails[Trail.UNKNOWN] = streak
-
-    def _count_alternation(self, entries: list[Entry]) -> None:
-        other = next((entry for entry in entries if entry.kind is not Kind.VETO and not self._own(entry)), None)
-        self.paired_tool, self.paired_digest = (other.tool, other.digest) if other else ("", b"")
-        self.alternation = 0
-        self.proven = False
-        steps = list(_alternating_steps(entries, self.call, other)) if other else []
-        if len(steps) >= 2:
-            self.alternation = len(steps) + 1
-            self.proven = all(_constant(steps[side::2]) for side in (0, 1))
-        self._trails[Trail.ALTERNATION] = [entry for step in steps for entry in step]
-
-    def _count_churn(self, entries: list[Entry]) -> None:
-        walked: list[Entry] = []
-        for entry in entries:
-            if entry.kind is Kind.VETO:
-                continue
-            if entry.tool != self.call.tool:
-                break
-            if entry.kind is Kind.PENDING:
-                continue
-            if not entry.stuck or any(e.digest == entry.digest and e.outcome != entry.outcome for e in walked):
-                break
-            walked.append(entry)
-        variants = [entry.digest for entry in walked]
-        self.variants = len(set(variants))
-        same_outcome = len({entry.outcome for entry in walked}) == 1
-        often = all(variants.count(variant) >= 3 for variant in variants)
-        holds = self.variants >= 2 and often and same_outcome and self.call.digest in variants
-        self.churn = len(walked) if holds else 0
-        self._trails[Trail.CHURN] = walked
+        positions = self._history.trail(trail, self.call.tool, self.call.digest)
+        return Evidence([self._history.record(position) for position in positions])
 
 
-class History:
-    """The newest `size` records of a run, in the order of the calls."""
+class Evidence:
+    """The records behind a count: their calls, oldest first, and what they have in common.
 
-    __slots__ = ("_appended", "_entries")
+    `outcome_digest` is empty where outcomes differ, `same_arguments` false where arguments do; `failed`: all of those
+    that have an outcome failed; `stripped`: what was left out of any of the outcomes.
+    """
 
-    def __init__(self, size: int) -> None:
-        self._entries: deque[Entry] = deque(maxlen=size)
-        self._appended = 0
+    __slots__ = ("call_ids", "failed", "outcome_digest", "same_arguments", "stripped")
 
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    def append(self, call: CallPrint, call_id: str = "") -> int:
-        """Append a pending record and return its number; the oldest one falls out of a full history."""
-        self._entries.append(Entry(call, call_id))
-        self._appended += 1
-        return self._appended
-
-    def append_veto(self, call: CallPrint, call_id: str = "") -> None:
-        """Append the record of a call that was blocked."""
-        self.append(call, call_id)
-        self._entries[-1].kind = Kind.VETO
-
-    def append_settled(self, call: CallPrint, outcome: OutcomePrint, call_id: str = "") -> None:
-        """Append a complete record."""
-        self.append(call, call_id)
-        self._entries[-1].settle(outcome)
-
-    def settle(self, number: int, outcome: OutcomePrint) -> bool:
-        """Write an outcome into a record. Returns whether the record is still there."""
-        index = len(self._entries) - 1 - (self._appended - number)
-        if index < 0:
-            return False
-        self._entries[index].settle(outcome)
-        return True
-
-    def copy(self) -> History:
-        """Return a history to try vetoes on; its records are shared."""
-        twin = History.__new__(History)
-        twin._entries = self._entries.copy()
-        twin._appended = self._appended
-        return twin
-
-    def facts(self, call: CallPrint) -> Facts:
-        """Return what the records say about a call that is about to run."""
-        return Facts(self, call)
-
-    def newest_first(self) -> list[Entry]:
-        """Return the records from new to old."""
-        return list(reversed(self._entries))
-
-
-def _exec_failures(entries: list[Entry], call: CallPrint) -> list[Entry]:
-    """The newest failed commands with one and the same failure, over any arguments."""
-    failures: list[Entry] = []
-    met_another = False
-    for entry in entries:
-        if entry.kind in _TRANSPARENT_TO_EXEC or (entry.kind is Kind.PENDING and entry.tool == "exec"):
-            continue
-        own = entry.digest == call.digest
-        if entry.tool != "exec" or entry.identity is None or (own and met_another):
-            break
-        newest = failures[0] if failures else entry
-        if entry.outcome != newest.outcome and entry.identity != newest.identity:
-            break
-        met_another = met_another or not own
-        failures.append(entry)
-    return failures
-
-
-_TRANSPARENT_TO_EXEC: Final = (Kind.VETO, Kind.REJECT)
-
-
-def _alternating_steps(entries: list[Entry], call: CallPrint, other: Entry) -> Iterator[list[Entry]]:
-    """Yield the steps of the longest suffix Y, X, Y, X, … from new to old; a step is a record and the vetoes at it."""
-    signatures = ((other.tool, other.digest), (call.tool, call.digest))
-    step: list[Entry] = []
-    turn = -1
-    for entry in entries:
-        signature = (entry.tool, entry.digest)
-        veto = entry.kind is Kind.VETO
-        if veto and (signature not in signatures or (turn < 0 and signature == signatures[1])):
-            continue
-        if step and signature == signatures[turn % 2]:
-            if not veto and any(part.kind is not Kind.VETO for part in step):
-                break
-            step.append(entry)
-            continue
-        if signature != signatures[(turn + 1) % 2]:
-            break
-        if step:
-            yield step
-        turn += 1
-        step = [entry]
-    if step:
-        yield step
-
-
-def _constant(steps: list[list[Entry]]) -> bool:
-    """Whether the records of one side have one and the same outcome, none of them being without."""
-    outcomes = {entry.outcome for step in steps for entry in step if entry.kind is not Kind.VETO}
-    return len(outcomes) == 1 and None not in outcomes
+    def __init__(
+        self, records: list[tuple[str, bytes, str, int, bytes | None, bool, bool, str, tuple[str, ...]]]
+    ) -> None:
+        """Sum up records of the ring."""
+        settled = [record for record in records if record[4] is not None]
+        outcomes = {record[4] for record in settled}
+        self.call_ids = tuple(record[2] for record in records if record[2])
+        self.outcome_digest = (outcomes.pop() or b"") if len(outcomes) == 1 else b""
+        self.same_arguments = len({record[1] for record in records}) == 1
+        self.failed = bool(settled) and all(record[5] for record in settled)
+        self.stripped = tuple(sorted({kind for record in records for kind in record[8]}))

@@ -12,7 +12,7 @@ from loopguard.detectors import PROFILES, Sighting, lowest_count
 from loopguard.errors import InvalidFrame, Reason
 from loopguard.events import Event
 from loopguard.fingerprint import Kind
-from loopguard.history import Facts, History
+from loopguard.history import History
 from loopguard.identical_error import IdenticalErrors, Report
 from loopguard.model import (
     Action,
@@ -240,7 +240,7 @@ class Run:
         whole = [call for call in prints if call is not None]
         if len(whole) == len(prints):
             try:
-                judgement = self._look(whole)
+                judgement = self._look(ids, whole)
             except Exception as failure:  # noqa: BLE001  # as above
                 self._failed("judging a batch", failure)
         if judgement is None:
@@ -262,7 +262,7 @@ class Run:
             self._admit(ids, prints)
         return self._allow(ids, whole, judgement, dry_run)
 
-    def _look(self, calls: list[CallPrint]) -> Judgement:
+    def _look(self, ids: list[str], calls: list[CallPrint]) -> Judgement:
         """Judge a batch in order, each call as if its earlier siblings had been vetoed; nothing changes."""
         judgement = Judgement(self._buckets)
         history = self._history
@@ -272,8 +272,8 @@ class Run:
             if index:
                 if index == 1:
                     history = history.copy()
-                history.append_veto(calls[index - 1])
-            sighting, threshold = self._sight(history.facts(call))
+                history.append_call(calls[index - 1], ids[index - 1], Kind.VETO)
+            sighting, threshold = self._sight(history, call)
             judgement.sightings.append(sighting)
             due = False
             if sighting is not None:
@@ -287,17 +287,19 @@ class Run:
             judgement.due.append(due)
         return judgement
 
-    def _sight(self, facts: Facts) -> tuple[Sighting | None, int]:
+    def _sight(self, history: History, call: CallPrint) -> tuple[Sighting | None, int]:
         """Return the first finding about a call, and the warning threshold that holds for it."""
         limits, lowest = self.config, self._lowest
-        tool = limits.tools.get(facts.call.tool) if limits.tools else None
-        if tool is not None:
+        poll = call.poll
+        if limits.tools and (tool := limits.tools.get(call.tool)) is not None:
             if tool.exempt:
                 return None, 0
-            facts.poll = facts.poll or (tool.polls is not None and (not tool.polls or facts.call.action in tool.polls))
+            poll = poll or (tool.polls is not None and (not tool.polls or call.action in tool.polls))
             if tool.limits is not None:
                 limits, lowest = tool.limits, lowest_count(tool.limits)
-        if facts.peak >= lowest:
+        facts = history.facts(call, lowest)
+        if facts is not None:
+            facts.poll = poll
             for detector in self._detectors:
                 sighting = detector(facts, limits)
                 if sighting is not None:
@@ -367,7 +369,7 @@ class Run:
         errors.begin(len(ids))
         for place, (call_id, call) in enumerate(zip(ids, prints, strict=True)):
             if call is not None:
-                number = history.append(call, call_id) if history is not None else 0
+                number = history.append(call.tool, call.digest, call_id) if history is not None else 0
                 self._open.add(call_id, OpenCall(call, number, errors.batch, place))
 
     def _veto(self, ids: list[str], prints: Sequence[CallPrint | None], culprit: CallPrint | None) -> None:
@@ -376,7 +378,7 @@ class Run:
             if call is None:
                 continue
             if culprit and self._history is not None and call.digest == culprit.digest and call.tool == culprit.tool:
-                self._history.append_veto(call, call_id)
+                self._history.append_call(call, call_id, Kind.VETO)
             self._open.add(call_id, OpenCall(call, None))
 
     def _take(self, outcome: Outcome) -> Verdict:
@@ -412,8 +414,8 @@ class Run:
         history = self._history
         if history is None or outcome.kind is Kind.PENDING:
             return
-        if call.number is None or not history.settle(call.number, outcome):
-            history.append_settled(call.print, outcome, call_id)
+        if call.number is None or not history.settle_call(call.number, outcome):
+            history.append_complete(call.print, outcome, call_id)
 
     def _record(self, records: Sequence[Record]) -> None:
         printer = self._around.fingerprinter
@@ -426,7 +428,7 @@ class Run:
             raise InvalidFrame(Reason.INTERNAL, "the records could not be taken") from None
         if self._history is not None:
             for call, outcome in printed:
-                self._history.append_settled(call, outcome)
+                self._history.append_complete(call, outcome)
 
     def _arm(self) -> None:
         if self.config.enabled is False:

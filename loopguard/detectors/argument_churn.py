@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from loopguard.detectors.sighting import Sighting, build_finding, outcome_words
-from loopguard.history import Facts, Trail
 from loopguard.model import Level
 
 if TYPE_CHECKING:
+    from loopguard.history import Facts
     from loopguard.loop_detection import LoopDetection
 
 NAME = "argument_churn"
@@ -18,7 +18,7 @@ def warning(facts: Facts, limits: LoopDetection) -> Sighting | None:
     """Warn of a tool whose arguments vary while it stays stuck."""
     if not (limits.generic_repeat and not facts.poll and facts.churn >= limits.warning_threshold):
         return None
-    evidence = facts.evidence(Trail.CHURN)
+    evidence = facts.evidence("churn")
     finding = build_finding(
         NAME,
         Level.WARNING,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from loopguard.detectors.sighting import Sighting, build_finding, outcome_words
-from loopguard.history import Facts, Trail
 from loopguard.model import Level
 
 if TYPE_CHECKING:
+    from loopguard.history import Facts
     from loopguard.loop_detection import LoopDetection
 
 NAME = "generic_repeat"
@@ -18,7 +18,7 @@ def critical(facts: Facts, limits: LoopDetection) -> Sighting | None:
     """Stop a call that gave the same outcome so many times."""
     if not (limits.generic_repeat and not facts.poll and facts.streak >= limits.critical_threshold):
         return None
-    evidence = facts.evidence(Trail.STREAK)
+    evidence = facts.evidence(facts.streak_trail)
     finding = build_finding(
         NAME,
         Level.CRITICAL,
@@ -35,7 +35,7 @@ def warning(facts: Facts, limits: LoopDetection) -> Sighting | None:
     """Warn of a call that was made so many times, whatever came of it."""
     if not (limits.generic_repeat and not facts.poll and facts.records >= limits.warning_threshold):
         return None
-    evidence = facts.evidence(Trail.RECORDS)
+    evidence = facts.evidence("records")
     finding = build_finding(
         NAME,
         Level.WARNING,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from loopguard.detectors.sighting import Sighting, build_finding, outcome_words
-from loopguard.history import Facts, Trail
 from loopguard.model import Level
 
 if TYPE_CHECKING:
+    from loopguard.history import Facts
     from loopguard.loop_detection import LoopDetection
 
 NAME = "global_circuit_breaker"
@@ -18,7 +18,7 @@ def critical(facts: Facts, limits: LoopDetection) -> Sighting | None:
     """Stop a call without progress, whatever detector is switched off."""
     if facts.streak < limits.global_circuit_breaker_threshold:
         return None
-    evidence = facts.evidence(Trail.STREAK)
+    evidence = facts.evidence(facts.streak_trail)
     finding = build_finding(
         NAME,
         Level.CRITICAL,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from loopguard.detectors.sighting import Sighting, build_finding
-from loopguard.history import Facts, Trail
 from loopguard.model import Level
 
 if TYPE_CHECKING:
+    from loopguard.history import Facts
     from loopguard.loop_detection import LoopDetection
 
 NAME = "known_poll_no_progress"
@@ -24,7 +24,7 @@ def critical(facts: Facts, limits: LoopDetection) -> Sighting | None:
         threshold = min(WAIT_LIMIT, threshold)
     if not (limits.known_poll_no_progress and facts.poll and facts.streak >= threshold):
         return None
-    evidence = facts.evidence(Trail.STREAK)
+    evidence = facts.evidence(facts.streak_trail)
     finding = build_finding(NAME, Level.CRITICAL, facts.streak, threshold, facts, evidence, CLEARED_BY)
     return Sighting(finding, {})
 
@@ -34,6 +34,6 @@ def warning(facts: Facts, limits: LoopDetection) -> Sighting | None:
     threshold = limits.warning_threshold
     if not (limits.known_poll_no_progress and facts.poll and not facts.wait and facts.streak >= threshold):
         return None
-    evidence = facts.evidence(Trail.STREAK)
+    evidence = facts.evidence(facts.streak_trail)
     finding = build_finding(NAME, Level.WARNING, facts.streak, threshold, facts, evidence, CLEARED_BY)
     return Sighting(finding, {}, (NAME, facts.call.tool, facts.call.digest, facts.anchor))

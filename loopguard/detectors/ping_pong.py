@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from loopguard.detectors.sighting import Sighting, build_finding, outcome_words
-from loopguard.history import Evidence, Facts, Trail
 from loopguard.model import Level
 
 if TYPE_CHECKING:
+    from loopguard.history import Evidence, Facts
     from loopguard.loop_detection import LoopDetection
 
 NAME = "ping_pong"
@@ -26,14 +26,14 @@ def warning(facts: Facts, limits: LoopDetection) -> Sighting | None:
     if not (limits.ping_pong and facts.alternation >= limits.warning_threshold):
         return None
     sighting = _sighting(facts, Level.WARNING, limits.warning_threshold)
-    own, other = (facts.call.tool, facts.call.digest), (facts.paired_tool, facts.paired_digest)
+    own, other = (facts.call.tool, facts.call.digest), facts.paired
     sighting.key = (NAME, *min(own, other), *max(own, other))
     return sighting
 
 
 def _sighting(facts: Facts, level: Level, threshold: int) -> Sighting:
-    evidence: Evidence = facts.evidence(Trail.ALTERNATION)
+    evidence: Evidence = facts.evidence("alternation")
     cleared_by = "a third call, or another outcome of either"
     finding = build_finding(NAME, level, facts.alternation, threshold, facts, evidence, cleared_by)
-    finding.paired_tool = facts.paired_tool
-    return Sighting(finding, {"paired_tool": facts.paired_tool, **outcome_words(evidence)})
+    finding.paired_tool = facts.paired[0]
+    return Sighting(finding, {"paired_tool": finding.paired_tool, **outcome_words(evidence)})

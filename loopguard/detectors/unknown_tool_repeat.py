@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from loopguard.detectors.sighting import Sighting, build_finding
-from loopguard.history import Facts, Trail
 from loopguard.model import Level
 
 if TYPE_CHECKING:
+    from loopguard.history import Facts
     from loopguard.loop_detection import LoopDetection
 
 NAME = "unknown_tool_repeat"
@@ -18,7 +18,7 @@ def critical(facts: Facts, limits: LoopDetection) -> Sighting | None:
     """Stop a tool that was missing so many times in a row."""
     if facts.unknown < limits.unknown_tool_threshold:
         return None
-    evidence = facts.evidence(Trail.UNKNOWN)
+    evidence = facts.evidence("unknown")
     finding = build_finding(
         NAME,
         Level.CRITICAL,
