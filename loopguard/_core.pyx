@@ -313,7 +313,6 @@ def features():
 
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.string cimport memset
-from libcpp.vector cimport vector
 
 from loopguard cimport _history
 

@@ -1,0 +1,223 @@
+"""Turns calls and outcomes into digests: rules say what counts of an outcome, this module which is asked when."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Final, TypeVar
+
+from loopguard import _core
+from loopguard.errors import InvalidFrame, InvalidRule, Reason
+from loopguard.fingerprint.judge import NO_RESULT, TAGS, Judge
+from loopguard.fingerprint.prints import CallPrint, Kind, OutcomePrint
+from loopguard.fingerprint.reading import core_rules, quoted
+from loopguard.model import Call, Outcome, Record, Status
+from loopguard.rules import Rule, RuleSet, load_rules
+from loopguard.rules.edit import edit_at
+from loopguard.rules.path import Path
+from loopguard.rules.plan import plan_for
+from loopguard.rules.rule import SHAPES
+
+_OPAQUE: Final = _core.OPAQUE
+_NONCE: Final = _core.WRAPPER_NONCE
+_DIGEST_SIZE = 16
+_ACTION: Final = _core.Names(("action",))
+_POLLS: Final = frozenset({"command_status", "wait"})
+_POLL_ACTIONS: Final = ("poll", "log")
+_EMPTY_ARGUMENTS: Final = _core.fingerprint(b"{}")
+_ALIASES: Final = {"bash": "exec", "apply-patch": "apply_patch", "cron": "automations"}
+#: An error is read as status ERROR where the status does not say more.
+_UNNAMED: Final = (None, Status.OK, Status.ERROR)
+_FAILED: Final = frozenset({Status.ERROR, Status.UNKNOWN_TOOL, Status.INVALID_ARGUMENTS, Status.DENIED})
+#: Names come from models, so what is kept for each has a bound; beyond it everything is forgotten at once.
+_KNOWN_NAMES = 4096
+
+#: Unicode White_Space and U+FEFF: `str.strip` alone would take more (U+001C to U+001F) and less.
+_WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
+    map(chr, range(0x2000, 0x200B))
+)
+_MISSING_TOOL = (
+    re.compile(r"unknown tool(?:\s+id(?=:))?[\s:]+[\"'`]?([a-z0-9_.-]+)", re.ASCII | re.IGNORECASE),
+    re.compile(r"\btool\s+[\"'`]?([a-z0-9_.-]+)[\"'`]?\s+(?:not found|is not available)", re.ASCII | re.IGNORECASE),
+)
+
+
+class Fingerprinter:
+    """Makes digests by a set of rules; any thread, any number of runs.
+
+    `poll_tools` are normalised names of tools that count as polls besides the known ones. Raises `InvalidRule` if the
+    rules leave an outcome without an answer.
+    """
+
+    def __init__(self, rules: RuleSet, *, poll_tools: frozenset[str] = frozenset()) -> None:
+        self._rules = rules.rules
+        self._poll_tools = poll_tools | _POLLS
+        self._actions = frozenset(action for rule in rules.rules for target in rule.tools for action in target.actions)
+        self._tools: dict[str, _Tool] = {}
+        self._plans: dict[tuple[str, str], Judge] = {}
+        self._judges: dict[tuple[int, ...], Judge] = {}
+        for shape in SHAPES:
+            if not any(rule.decides and rule.shape == shape and rule.always for rule in self._rules):
+                raise InvalidRule(f"no rule for the {shape} outcome of every tool")
+
+    def call(self, call: Call | Record) -> CallPrint:
+        """Return a call's print.
+
+        Raises `InvalidFrame`: EMPTY_TOOL for a blank name, INVALID_FRAME for a digest of another size.
+        """
+        tool = self._tools.get(call.tool) or self._tool(call.tool)
+        action = ""
+        flags = 0
+        args = call.args
+        if call.args_digest:
+            digest = _checked(call.args_digest, "argsDigest")
+            action = call.action
+        elif not args:
+            digest = _EMPTY_ARGUMENTS
+        else:
+            digest, flags, picked = _core.read_arguments(args, _ACTION, rules=tool.rules)
+            if picked and picked[0] is not None:
+                action = _core.text_of(picked[0]) or ""
+        poll = tool.poll or (tool.name == "process" and action in _POLL_ACTIONS)
+        send = tool.send or action in tool.send_actions
+        return CallPrint(tool.name, digest, poll, tool.name == "wait", send, action, flags)
+
+    def outcome(self, call: CallPrint, outcome: Outcome | Record) -> OutcomePrint:
+        """Return an outcome's print, by the first rule that applies.
+
+        Raises `InvalidFrame` (INVALID_FRAME) for a digest that is not 16 bytes.
+        """
+        status = outcome.status
+        digest = _checked(outcome.result_digest, "resultDigest") if outcome.result_digest else None
+        if status is Status.CANCELLED or status is Status.PENDING:
+            return OutcomePrint(Kind.PENDING)
+        if status is Status.LOOP_VETO:
+            return OutcomePrint(Kind.VETO)
+        judge = self._plans.get((call.tool, call.action)) or self._judge(call.tool, call.action)
+        parts = NO_RESULT
+        if digest is None and outcome.result:
+            parts = _core.read_result(outcome.result, judge.names)
+        flags, _, shaped, is_error, *_ = parts
+        unwell = bool(outcome.error) or status in _FAILED
+        failed = unwell or is_error
+        if shaped and not outcome.error and judge.vetoes(parts):
+            return OutcomePrint(Kind.VETO, flags=flags)
+        kind = Kind.REJECT if status is Status.INVALID_ARGUMENTS else Kind.DONE
+        made = OutcomePrint(kind, None, failed, failed, None, "", flags)
+        if unwell:
+            message = parts[5]
+            if outcome.error or not (shaped or digest):
+                message = self._message(made, judge, outcome)
+            made.missing_tool = _missing_tool(status, call.tool, message)
+        elif outcome.private and not failed:
+            self._private(made, outcome.private)
+        if made.digest is None:
+            if digest is not None:
+                made.digest = _core.digest_canonical(TAGS["digest"], (b'"%b"' % digest.hex().encode(),))
+            elif flags & _OPAQUE:
+                made.digest = _core.fingerprint_values(TAGS["value"], (outcome.result,))
+            else:
+                judge.settle("shaped" if shaped else "plain", made, parts)
+        return made
+
+    def _message(self, made: OutcomePrint, judge: Judge, outcome: Outcome | Record) -> bytes | None:
+        """Settle an outcome by its message and return that as a string literal, `None` for what is no JSON."""
+        message = outcome.error or outcome.result or b'""'
+        seen = _core.inspect(message)
+        made.flags |= seen.flags
+        if seen.flags & _OPAQUE:
+            made.digest = _core.fingerprint_values(TAGS["error"], (message,))
+            return None
+        literal = seen.canonical
+        if not literal.startswith(b'"'):
+            literal = quoted(_core.canonicalize(literal, mask=_NONCE))
+        judge.settle("error", made, (0, literal, *NO_RESULT[2:]))
+        return literal
+
+    def _private(self, made: OutcomePrint, private: bytes) -> None:
+        seen = _core.inspect(private)
+        made.flags |= seen.flags
+        made.digest = _core.fingerprint_values(TAGS["private"], (private,), mask=_NONCE)
+        if made.digest != _core.fingerprint_values(TAGS["private"], (private,)):
+            made.stripped = ("wrapper_nonce",)
+
+    def _tool(self, name: str) -> _Tool:
+        tool = _Tool(tool_name(name), self._rules, self._poll_tools)
+        _remember(self._tools, name, tool)
+        return tool
+
+    def _judge(self, tool: str, action: str) -> Judge:
+        named = action if action in self._actions else ""
+        applying = tuple(i for i, rule in enumerate(self._rules) if rule.applies_to(tool, named))
+        judge = self._judges.get(applying)
+        if judge is None:
+            rules = (self._rules[i] for i in applying)
+            judge = self._judges[applying] = Judge(plan_for(rules), named)
+        _remember(self._plans, (tool, action), judge)
+        return judge
+
+
+@lru_cache(maxsize=1)
+def default_fingerprinter() -> Fingerprinter:
+    """Return the fingerprinter of profile `openclaw`."""
+    return Fingerprinter(load_rules("openclaw"))
+
+
+def tool_name(name: str) -> str:
+    """Normalise a tool's name.
+
+    Raises `InvalidFrame` (EMPTY_TOOL) for a blank one.
+    """
+    name = name.strip(_WHITE_SPACE).lower()
+    if not name:
+        raise InvalidFrame(Reason.EMPTY_TOOL, "the call names no tool")
+    return _ALIASES.get(name, name)
+
+
+class _Tool:
+    """What the arguments of one tool's calls are judged by."""
+
+    __slots__ = ("name", "poll", "rules", "send", "send_actions")
+
+    def __init__(self, name: str, rules: tuple[Rule, ...], poll_tools: frozenset[str]) -> None:
+        self.name = name
+        self.poll = name in poll_tools
+        self.rules = core_rules(edit_at(Path("args", ()), (rule for rule in rules if rule.applies_to(name, ""))))
+        sends = [
+            target
+            for rule in rules
+            for target in rule.tools
+            if rule.decides and rule.kind == "send" and target.names(name)
+        ]
+        self.send = any(not target.actions for target in sends)
+        self.send_actions = frozenset(action for target in sends for action in target.actions)
+
+
+_T = TypeVar("_T")
+_K = TypeVar("_K")
+
+
+def _remember(known: dict[_K, _T], key: _K, value: _T) -> None:
+    if len(known) >= _KNOWN_NAMES:
+        known.clear()
+    known[key] = value
+
+
+def _checked(digest: bytes, key: str) -> bytes:
+    if len(digest) != _DIGEST_SIZE:
+        raise InvalidFrame(Reason.INVALID_FRAME, f"`{key}` has {len(digest)} bytes, not {_DIGEST_SIZE}")
+    return digest
+
+
+def _missing_tool(status: Status | None, tool: str, message: bytes | None) -> str:
+    """Return the name of the tool that a failed call asked for in vain, by its status or else by its message."""
+    if status is Status.UNKNOWN_TOOL:
+        return tool
+    if status not in _UNNAMED or message is None or b"tool" not in message.lower():
+        return ""
+    text = _core.text_of(message) or ""
+    for pattern in _MISSING_TOOL:
+        found = pattern.search(text)
+        if found:
+            return found[1].lower().rstrip(".")
+    return ""

@@ -1,0 +1,115 @@
+"""The rules about one tool, made ready: asked in order, the first answer is written into a print."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from loopguard import _core
+from loopguard.fingerprint.reading import Getter, Parts, all_hold, getter, quoted, reader, tests_of
+from loopguard.rules.edit import edit_at
+from loopguard.rules.rule import KINDS
+
+if TYPE_CHECKING:
+    from loopguard.fingerprint.prints import OutcomePrint
+    from loopguard.rules.plan import Case, Plan
+
+NO_RESULT: Final[Parts] = (0, b"null", False, False, None, None, [])
+#: The tag byte before the values of each kind of outcome; a new kind goes to the end.
+TAGS: Final = {kind: number for number, kind in enumerate(("private", "digest", *KINDS), 1)}
+
+_NONCE: Final = _core.WRAPPER_NONCE
+_NONCE_START: Final = b"<<<EXTERNAL_UNTRUSTED_CONTENT"
+
+
+class Judge:
+    """The rules about one tool, made ready; `names` are what `_core.read_result` has to be asked for."""
+
+    __slots__ = ("_cases", "_vetoes", "names")
+
+    def __init__(self, plan: Plan, action: str) -> None:
+        self.names = _core.Names(plan.names)
+        self._vetoes = tuple(tests_of(rule, plan.names) for rule in plan.vetoes)
+        self._cases = {
+            shape: tuple(_Ready(case, plan.names, quoted(action.encode())) for case in cases)
+            for shape, cases in plan.cases.items()
+        }
+
+    def vetoes(self, parts: Parts) -> bool:
+        """Tell whether a shaped result is a guard's own block."""
+        return any(all_hold(tests, parts) for tests in self._vetoes)
+
+    def settle(self, shape: str, made: OutcomePrint, parts: Parts) -> None:
+        """Ask the rules of a shape in order and write the first answer into the print."""
+        for case in self._cases[shape]:
+            if (case.failed is None or case.failed is made.failed) and all_hold(case.tests, parts):
+                case.settle(made, parts)
+                return
+
+
+class _Ready:
+    """A case made ready; what it reads is made once for each combination of free rules that hold."""
+
+    __slots__ = ("_case", "_free", "_getters", "_kind", "_read", "_variants", "_volatile", "failed", "tests")
+
+    def __init__(self, case: Case, names: tuple[str, ...], action: bytes) -> None:
+        self._case = case
+        self._read = partial(reader, names=names, action=action)
+        self._kind = TAGS[case.rule.kind]
+        self._free = tuple((rule.failed, tests_of(rule, names)) for rule in case.free)
+        self._variants: dict[tuple[bool, ...], tuple[Getter, ...]] = {}
+        self._getters = self._variant(())
+        self._volatile = tuple((names.index(name), name) for name in case.rule.volatile)
+        self.failed = case.rule.failed
+        self.tests = tests_of(case.rule, names)
+
+    def settle(self, made: OutcomePrint, parts: Parts) -> None:
+        getters = self._getters
+        if self._free:
+            getters = self._variant(
+                tuple(
+                    (failed is None or failed is made.failed) and all_hold(tests, parts) for failed, tests in self._free
+                )
+            )
+        stripped: list[str] = []
+        values = [getter(parts, stripped) for getter in getters]
+        if _NONCE_START in parts[1]:
+            made.digest = _core.fingerprint_values(self._kind, values, mask=_NONCE)
+            if made.digest != _core.digest_canonical(self._kind, values):
+                stripped.append("wrapper_nonce")
+        else:
+            made.digest = _core.digest_canonical(self._kind, values)
+        for index, name in self._volatile:
+            if parts[6][index] is not None:
+                stripped.append(name)
+        if stripped:
+            made.stripped = tuple(dict.fromkeys(stripped))
+        rule = self._case.rule
+        if rule.stuck:
+            made.stuck = True
+        if rule.identity:
+            made.identity = _failure_identity(values)
+
+    def _variant(self, holding: tuple[bool, ...]) -> tuple[Getter, ...]:
+        getters = self._variants.get(holding)
+        if getters is None:
+            free = (rule for rule, holds in zip(self._case.free, holding, strict=False) if holds)
+            rules = (*self._case.fixed, *free)
+            getters = tuple(
+                getter(value, self._read, edit_at(value.path, rules)) for value in self._case.rule.values or ()
+            )
+            self._variants[holding] = getters
+        return getters
+
+
+def _failure_identity(values: list[bytes | None]) -> bytes | None:
+    """Return what tells one terminal failure of a command from another, `None` where it is none (SEMANTICS 4.2)."""
+    status, code, timed_out, output = values
+    if status is None or code is None or output is None or timed_out != b"false":
+        return None
+    if code in (b"0", b"null") or output in (b'""', b'"(Command exited with code %b)"' % code):
+        return None
+    text = _core.text_of(_core.canonicalize(output, mask=_NONCE)) or ""
+    moving = _core.blank_moving_parts(text.encode("utf-8", "surrogatepass"))
+    # The leading NUL keeps an output that happens to be JSON from being read as such.
+    return _core.fingerprint(b"\0".join((b"", status, code, moving)))
