@@ -1,6 +1,6 @@
 """The compiled core: canonical JSON and its 128-bit digest, and a scanner for spans. Data in, data out, no policy."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final, Self, final
 
 from typing_extensions import Buffer
