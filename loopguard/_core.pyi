@@ -14,6 +14,9 @@ OPAQUE: Final = 16
 #: Mask kind: the ids of paired wrapper markers round untrusted text become sixteen zeros, in keys too.
 WRAPPER_NONCE: Final[int]
 
+#: Every mask kind's name and bit.
+MASK_KINDS: Final[dict[str, int]]
+
 @final
 class Inspection:
     def __new__(cls, canonical: bytes, digest: bytes, flags: int, spans: list[tuple[int, int, int]]) -> Self: ...

@@ -1,5 +1,5 @@
 # cython: language_level=3, binding=True, auto_pickle=False, autotestdict=False, embedsignature=False
-# cython: boundscheck=True, wraparound=False, freethreading_compatible=True
+# cython: boundscheck=True, freethreading_compatible=True
 """The compiled core: canonical JSON and its 128-bit digest, and a scanner for spans. Data in, data out, no policy.
 
 One pass over the bytes, no Python object per JSON value. Each thread reuses its own memory, so functions may be called from
@@ -22,6 +22,7 @@ from loopguard cimport _native as native
 from loopguard cimport _outcome as outcome
 
 import os as _os
+from json import dumps as _json_dumps
 
 if not native.kNativeHash:
     import xxhash as _xxhash
@@ -41,6 +42,7 @@ SURROGATE = <int>native.kSurrogate
 OPAQUE = <int>native.kOpaque
 
 WRAPPER_NONCE = <int>native.kWrapperNonce
+MASK_KINDS = {"wrapper_nonce": WRAPPER_NONCE}
 cdef uint32_t KNOWN_MASKS = native.kWrapperNonce
 
 cdef const native.Kernel* kernel = &native.choose_kernel(_os.environ.get("LOOPGUARD_CPU") == "baseline")
@@ -82,13 +84,14 @@ cdef inline uint32_t check_mask(object mask) except? 0xFFFFFFFF:
 
 
 cdef inline bint write(
-    native.Arena& arena, const uint8_t* data, size_t size, size_t offset, uint32_t mask, bint spans
+    native.Arena& arena, const uint8_t* data, size_t size, size_t offset, uint32_t mask, const native.Rules* rules,
+    bint spans
 ) except -1:
     if size <= RELEASE_SIZE:
-        return kernel.write(arena, data, size, offset, mask, spans)
+        return kernel.write(arena, data, size, offset, mask, rules, spans)
     cdef bint written
     with nogil:
-        written = kernel.write(arena, data, size, offset, mask, spans)
+        written = kernel.write(arena, data, size, offset, mask, rules, spans)
     return written
 
 
@@ -158,14 +161,64 @@ cdef class Inspection:
         )
 
 
-def canonicalize(data, *, mask=0, rules=None):
+@cython.final
+cdef class Rules:
+    """Key rules, compiled: which members of a document stay, and what is masked below them.
+
+    A path is a tuple of keys, where "*" is any key or index and "**" any depth, none included. `drop` leaves members and
+    items out. With any `keep` only values at or below such a path stay, and the containers that lead to them. `mask` adds
+    kinds for strings at or below a path; of several the one with most keys counts, then with most "*", then the last.
+    Documents that are no object or array stay as they are.
+
+    Immutable; any number of threads may use it. Raises `ValueError` for a path that can't be, `OverflowError` for too many.
+    """
+    cdef native.Rules compiled
+
+    def __cinit__(self, drop=(), keep=(), mask=()):
+        for path in drop:
+            if not any(segment != "**" for segment in path):
+                raise ValueError(f"a path that drops everything: {path!r}")
+            self.add(native.kDrop, path, 0)
+        for path in keep:
+            self.add(native.kKeep, path, 0)
+        for path, bits in mask:
+            self.add(native.kMask, path, check_mask(bits))
+        self.compiled.compile()
+
+    cdef int add(self, native.PathKind kind, object path, uint32_t mask) except -1:
+        if not isinstance(path, (tuple, list)) or not all(isinstance(segment, str) for segment in path):
+            raise ValueError(f"a path is a tuple of strings, not {path!r}")
+        self.compiled.add_path(kind, mask)
+        for segment in path:
+            if segment == "**":
+                self.compiled.add_segment(native.kDeep, b"")
+            elif segment == "*":
+                self.compiled.add_segment(native.kAny, b"")
+            else:
+                self.compiled.add_segment(native.kLiteral, canonical_key(segment))
+        return 0
+
+
+cdef bytes canonical_key(str key):
+    """Return a key's canonical text without quotes, as the writer meets it."""
+    return canonicalize(_json_dumps(key).encode())[1:-1]
+
+
+cdef inline const native.Rules* compiled(Rules rules) noexcept:
+    if rules is None:
+        return NULL
+    return &rules.compiled
+
+
+def canonicalize(data, *, mask=0, Rules rules=None):
     """Return the canonical form of `data`; the bytes unchanged if they are not JSON."""
     cdef uint32_t bits = check_mask(mask)
+    cdef const native.Rules* paths = compiled(rules)
     cdef Source source
     open_source(data, &source)
     cdef native.Arena* arena = native.lease_arena()
     try:
-        if write(arena[0], source.data, source.size, 0, bits, False):
+        if write(arena[0], source.data, source.size, 0, bits, paths, False):
             return PyBytes_FromStringAndSize(<const char*>arena.text, arena.size)
         return PyBytes_FromStringAndSize(<const char*>source.data, source.size)
     finally:
@@ -173,14 +226,15 @@ def canonicalize(data, *, mask=0, rules=None):
         close_source(&source)
 
 
-def fingerprint(data, *, mask=0, rules=None):
+def fingerprint(data, *, mask=0, Rules rules=None):
     """Return the 16-byte digest of the canonical form of `data`, or of its raw bytes if they are not JSON."""
     cdef uint32_t bits = check_mask(mask)
+    cdef const native.Rules* paths = compiled(rules)
     cdef Source source
     open_source(data, &source)
     cdef native.Arena* arena = native.lease_arena()
     try:
-        if write(arena[0], source.data, source.size, 0, bits, native.kNativeHash):
+        if write(arena[0], source.data, source.size, 0, bits, paths, native.kNativeHash):
             return digest_result(arena[0])
         return digest_bytes(source.data, source.size, native.kOpaqueSeed)
     finally:
@@ -188,14 +242,15 @@ def fingerprint(data, *, mask=0, rules=None):
         close_source(&source)
 
 
-def fingerprint_flags(data, *, mask=0, rules=None):
+def fingerprint_flags(data, *, mask=0, Rules rules=None):
     """Return (digest, flags) of `data`: `fingerprint` and what was noticed on the way."""
     cdef uint32_t bits = check_mask(mask)
+    cdef const native.Rules* paths = compiled(rules)
     cdef Source source
     open_source(data, &source)
     cdef native.Arena* arena = native.lease_arena()
     try:
-        if write(arena[0], source.data, source.size, 0, bits, native.kNativeHash):
+        if write(arena[0], source.data, source.size, 0, bits, paths, native.kNativeHash):
             return digest_result(arena[0]), <int>arena.flags
         return digest_bytes(source.data, source.size, native.kOpaqueSeed), OPAQUE
     finally:
@@ -230,7 +285,7 @@ def fingerprint_values(tag, values, *, mask=0):
             else:
                 open_source(value, &source)
                 try:
-                    if write(arena[0], source.data, source.size, size, bits, False):
+                    if write(arena[0], source.data, source.size, size, bits, NULL, False):
                         size += arena.size
                         continue
                     stand_in = b'"%c%b"' % (
@@ -248,14 +303,15 @@ def fingerprint_values(tag, values, *, mask=0):
         native.return_arena(arena)
 
 
-def inspect(data, *, mask=0, rules=None):
+def inspect(data, *, mask=0, Rules rules=None):
     """Return canonical form, digest, flags and stripped spans of `data` together."""
     cdef uint32_t bits = check_mask(mask)
+    cdef const native.Rules* paths = compiled(rules)
     cdef Source source
     open_source(data, &source)
     cdef native.Arena* arena = native.lease_arena()
     try:
-        if write(arena[0], source.data, source.size, 0, bits, False):
+        if write(arena[0], source.data, source.size, 0, bits, paths, False):
             canonical = PyBytes_FromStringAndSize(<const char*>arena.text, arena.size)
             return Inspection(canonical, digest_result(arena[0]), arena.flags, [])
         canonical = PyBytes_FromStringAndSize(<const char*>source.data, source.size)
@@ -298,7 +354,7 @@ def text_of(data):
     open_source(data, &source)
     cdef native.Arena* arena = native.lease_arena()
     try:
-        if not write(arena[0], source.data, source.size, 0, 0, False) or arena.text[0] != c'"':
+        if not write(arena[0], source.data, source.size, 0, 0, NULL, False) or arena.text[0] != c'"':
             return None
         return decode(arena.text + 1, arena.size - 2)
     finally:

@@ -2,6 +2,7 @@
 from libc.stddef cimport size_t
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp cimport bool
+from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 cdef extern from "native/core.hpp" namespace "loopguard" nogil:
@@ -35,9 +36,24 @@ cdef extern from "native/core.hpp" namespace "loopguard" nogil:
         uint32_t flags
         uint8_t* make_room(uint8_t* out, size_t needed) except +
 
+    cdef enum PathKind "loopguard::Rules::PathKind":
+        kDrop "loopguard::Rules::kDrop"
+        kKeep "loopguard::Rules::kKeep"
+        kMask "loopguard::Rules::kMask"
+
+    cdef enum SegmentKind "loopguard::Rules::SegmentKind":
+        kLiteral "loopguard::Rules::kLiteral"
+        kAny "loopguard::Rules::kAny"
+        kDeep "loopguard::Rules::kDeep"
+
+    cdef cppclass Rules:
+        void add_path(PathKind kind, uint32_t mask) except +
+        void add_segment(SegmentKind kind, const string& key) except +
+        void compile() except +OverflowError
+
     cdef cppclass Kernel:
         const char* name
-        bool (*write)(Arena&, const uint8_t*, size_t, size_t, uint32_t, bool) except +
+        bool (*write)(Arena&, const uint8_t*, size_t, size_t, uint32_t, const Rules*, bool) except +
         bool (*list_members)(Arena&, const uint8_t*, size_t) except +
 
     const Kernel& choose_kernel(bool baseline_only)

@@ -9,6 +9,7 @@
 #include "nonce.hpp"
 #include "number.hpp"
 #include "order.hpp"
+#include "rules.hpp"
 
 namespace loopguard {
 
@@ -45,7 +46,7 @@ namespace loopguard {
 
 struct Kernel {
     const char* name;
-    bool (*write)(Arena&, const uint8_t*, size_t, size_t, uint32_t, bool);
+    bool (*write)(Arena&, const uint8_t*, size_t, size_t, uint32_t, const Rules*, bool);
     bool (*list_members)(Arena&, const uint8_t*, size_t);
 };
 

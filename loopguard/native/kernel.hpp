@@ -25,13 +25,14 @@ struct Input {
 
 // Writes one document at `offset` of the arena's output; false if it is not JSON, and then nothing counts.
 template <bool kMasked>
-bool write_document(Arena& arena, const uint8_t* data, size_t size, size_t offset, uint32_t mask, bool spans) {
+bool write_document(Arena& arena, const uint8_t* data, size_t size, size_t offset, uint32_t mask, const Rules* rules,
+                    bool spans) {
     const Input input(arena, data, size);
     // Only numbers grow on the way; they ask for room themselves.
     uint8_t* const start = arena.make_room(arena.output.data() + offset, size + kSlack);
-    Writer<kMasked> writer(arena, input.end, input.limit, mask);
+    Writer<kMasked> writer(arena, input.end, input.limit, mask, rules);
     if (spans) writer.leave_outer_members_in_place();
-    const Cursor at = writer.value(writer.skip_space(input.start), start, 0);
+    const Cursor at = writer.document(writer.skip_space(input.start), start);
     if (at.in == nullptr || writer.skip_space(at.in) != input.end) return false;
     arena.text = arena.output.data() + offset;
     arena.flags |= writer.flags();
@@ -45,9 +46,12 @@ bool write_document(Arena& arena, const uint8_t* data, size_t size, size_t offse
     return true;
 }
 
-inline bool write(Arena& arena, const uint8_t* data, size_t size, size_t offset, uint32_t mask, bool spans) {
-    if (mask == 0) return write_document<false>(arena, data, size, offset, mask, spans);
-    return write_document<true>(arena, data, size, offset, mask, spans);
+inline bool write(Arena& arena, const uint8_t* data, size_t size, size_t offset, uint32_t mask, const Rules* rules,
+                  bool spans) {
+    if (mask == 0 && (rules == nullptr || rules->masks() == 0)) {
+        return write_document<false>(arena, data, size, offset, mask, rules, spans);
+    }
+    return write_document<true>(arena, data, size, offset, mask, rules, spans);
 }
 
 // Lists the members of an object or the items of an array: where each value lies in the input, its key as canonical text
@@ -55,7 +59,7 @@ inline bool write(Arena& arena, const uint8_t* data, size_t size, size_t offset,
 inline bool list_members(Arena& arena, const uint8_t* data, size_t size) {
     const Input input(arena, data, size);
     uint8_t* out = arena.make_room(arena.output.data(), size + kSlack);
-    Writer<false> writer(arena, input.end, input.limit, 0);
+    Writer<false> writer(arena, input.end, input.limit, 0, nullptr);
     const uint8_t* in = writer.skip_space(input.start);
     if (in == input.end || (*in != '{' && *in != '[')) return false;
     const bool object = *in == '{';

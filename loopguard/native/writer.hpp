@@ -7,8 +7,8 @@ template <bool kMasked>
 class Writer {
 public:
     // The input is data[0, size); up to `limit` bytes may be read, those behind the end are zeros.
-    Writer(Arena& arena, const uint8_t* end, const uint8_t* limit, uint32_t mask)
-        : arena_(arena), end_(end), limit_(limit), mask_(mask) {}
+    Writer(Arena& arena, const uint8_t* end, const uint8_t* limit, uint32_t mask, const Rules* rules)
+        : arena_(arena), end_(end), limit_(limit), mask_(mask), callers_mask_(mask), rules_(rules) {}
 
     uint32_t flags() const { return flags_; }
     size_t outer_members() const { return outer_members_; }
@@ -21,12 +21,19 @@ public:
         return in;
     }
 
+    Cursor document(const uint8_t* in, uint8_t* out) {
+        const bool container = in < end_ && (*in == '{' || *in == '[');
+        return rules_ != nullptr && container ? ruled_value(in, out, 0, 0) : value<false>(in, out, 0);
+    }
+
+    // `kRuled`: key rules say something about members below; `state_` is theirs for this value.
+    template <bool kRuled = false>
     Cursor value(const uint8_t* in, uint8_t* out, int depth) {
         if (in >= end_) return kNotJson;
         const uint8_t c = *in;
         if (c == '"') return string(in, out);
-        if (c == '{') return object(in, out, depth);
-        if (c == '[') return array(in, out, depth);
+        if (c == '{') return object<kRuled>(in, out, depth);
+        if (c == '[') return array<kRuled>(in, out, depth);
         if (is_digit(c) || c == '-') return number(in, out);
         return literal(in, out);
     }
@@ -205,6 +212,43 @@ private:
         return {in + size, out + size};
     }
 
+    // A value whose rules are those of `state`. Where rules drop it, the cursor comes back with `out` unmoved: the value was
+    // read to find its end, and nothing else of it counts.
+    [[gnu::noinline]] Cursor ruled_value(const uint8_t* in, uint8_t* out, int depth, int32_t state) {
+        if (state == Rules::kDropped) return dropped_value(in, out, depth);
+        const RuleState& rule = rules_->state(state);
+        if (!rule.kept && in < end_ && *in != '{' && *in != '[') return dropped_value(in, out, depth);
+        const size_t start = static_cast<size_t>(out - arena_.output.data());
+        const uint32_t outer_flags = flags_;
+        const int32_t outer_state = state_;
+        const uint32_t outer_mask = mask_;
+        const bool outer_kept = something_kept_;
+        mask_ = callers_mask_ | rule.mask;
+        state_ = state;
+        something_kept_ = rule.kept;
+        Cursor at = rule.inert ? value<false>(in, out, depth) : value<true>(in, out, depth);
+        if (at.in != nullptr && !something_kept_ && depth > 0) {
+            at.out = arena_.output.data() + start;
+            flags_ = outer_flags;
+        }
+        something_kept_ |= outer_kept;
+        state_ = outer_state;
+        mask_ = outer_mask;
+        return at;
+    }
+
+    Cursor dropped_value(const uint8_t* in, uint8_t* out, int depth) {
+        const size_t start = static_cast<size_t>(out - arena_.output.data());
+        const uint32_t outer_flags = flags_;
+        const uint32_t outer_mask = mask_;
+        mask_ = 0;
+        const Cursor at = value<false>(in, out, depth);
+        mask_ = outer_mask;
+        flags_ = outer_flags;
+        return {at.in, arena_.output.data() + start};
+    }
+
+    template <bool kRuled>
     Cursor array(const uint8_t* in, uint8_t* out, int depth) {
         if (depth >= kMaxDepth) return kNotJson;
         *out++ = '[';
@@ -213,23 +257,41 @@ private:
             *out++ = ']';
             return {in + 1, out};
         }
+        int32_t items = 0;
+        bool any = !kRuled;
+        if constexpr (kRuled) items = rules_->state(state_).other;
         for (;;) {
-            const Cursor item = value(in, out, depth + 1);
+            Cursor item;
+            if constexpr (kRuled) {
+                const size_t start = static_cast<size_t>(out - arena_.output.data());
+                item = ruled_value(in, out, depth + 1, items);
+                out = arena_.output.data() + start;  // the buffer may have moved
+            } else {
+                item = value<false>(in, out, depth + 1);
+            }
             if (item.in == nullptr) return kNotJson;
+            const bool left_out = kRuled && item.out == out;
             in = next_token(item.in);
             out = item.out;
             if (in >= end_) return kNotJson;
-            const uint8_t c = *in++;
-            if (c == ']') {
-                *out++ = ']';
-                return {in, out};
+            if (!left_out) {
+                *out++ = ',';
+                any = true;
             }
+            const uint8_t c = *in++;
+            if (c == ']') break;
             if (c != ',') return kNotJson;
-            *out++ = ',';
             in = next_token(in);
         }
+        if (any) {
+            out[-1] = ']';
+        } else {
+            *out++ = ']';
+        }
+        return {in, out};
     }
 
+    template <bool kRuled>
     Cursor object(const uint8_t* in, uint8_t* out, int depth) {
         if (depth >= kMaxDepth) return kNotJson;
         *out++ = '{';
@@ -244,18 +306,31 @@ private:
         for (;;) {
             if (in >= end_ || *in != '"') return kNotJson;
             Member member;
-            Cursor at = key(in, out, member);
+            int32_t state = 0;
+            Cursor at = key<kRuled>(in, out, member, state);
             if (at.in == nullptr) return kNotJson;
             in = next_token(at.in);
             if (in >= end_ || *in != ':') return kNotJson;
             *at.out = ':';
-            at = value(next_token(in + 1), at.out + 1, depth + 1);
+            in = next_token(in + 1);
+            bool left_out = false;
+            if constexpr (kRuled) {
+                const size_t start = static_cast<size_t>(at.out + 1 - arena_.output.data());
+                at = ruled_value(in, at.out + 1, depth + 1, state);
+                left_out = at.out == arena_.output.data() + start;
+            } else {
+                at = value<false>(in, at.out + 1, depth + 1);
+            }
             if (at.in == nullptr) return kNotJson;
             out = at.out;
-            member.size = static_cast<size_t>(out - arena_.output.data()) - member.offset;
-            *out++ = ',';
-            if (arena_.members.size() > first_member) sorted = sorted && follows(arena_.members.last(), member);
-            arena_.members.push(member);
+            if (!left_out) {
+                member.size = static_cast<size_t>(out - arena_.output.data()) - member.offset;
+                *out++ = ',';
+                if (arena_.members.size() > first_member) sorted = sorted && follows(arena_.members.last(), member);
+                arena_.members.push(member);
+            } else {
+                out = arena_.output.data() + member.offset;
+            }
             in = next_token(at.in);
             if (in >= end_) return kNotJson;
             const uint8_t c = *in++;
@@ -267,12 +342,15 @@ private:
             out = reorder(first_member, first_byte, out, depth);
             if (outer_members_ != 0) return {in, out};
         }
+        if (kRuled && arena_.members.size() == first_member) ++out;  // nothing stayed: the brace is no comma's place
         out[-1] = '}';
         arena_.members.shrink(first_member);
         return {in, out};
     }
 
-    Cursor key(const uint8_t* in, uint8_t* out, Member& member) {
+    // Writes a key; `state` becomes that of its value.
+    template <bool kRuled>
+    Cursor key(const uint8_t* in, uint8_t* out, Member& member, int32_t& state) {
         escaped_ = false;
         const Cursor at = copy_string(in, out);
         if (at.in == nullptr) return kNotJson;
@@ -280,6 +358,7 @@ private:
         member.key_size = static_cast<size_t>(at.out - out) - 2;
         member.decode = escaped_;
         member.raw_key = 0;
+        if constexpr (kRuled) state = rules_->state(state_).next(out + 1, member.key_size);
         if constexpr (kMasked) mask_key(out, at, member);
         uint64_t prefix;
         std::memcpy(&prefix, out + 1, 8);
@@ -355,7 +434,11 @@ private:
     Arena& arena_;
     const uint8_t* const end_;
     const uint8_t* const limit_;
-    const uint32_t mask_;
+    uint32_t mask_;  // in force for the value being written
+    const uint32_t callers_mask_;
+    const Rules* const rules_;
+    int32_t state_ = 0;            // of the container being written, where rules look at it
+    bool something_kept_ = false;  // below the value being written
     uint32_t flags_ = 0;
     bool escaped_ = false;  // a string had an escape since this was last cleared
     bool masked_ = false;   // masking changed a string since this was last cleared
