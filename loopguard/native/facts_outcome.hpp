@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "facts_error.hpp"
@@ -115,29 +116,29 @@ inline bool says_nothing(View text) {
 }
 
 // Whether a JSON value holds nothing: numbers, booleans and short words beside an empty list are bookkeeping.
-inline bool is_vacant(Span value) {
-    switch (outcome::kind_of(value)) {
-        case outcome::ABSENT: case outcome::NULLS: return true;
-        case outcome::BOOLEAN: return *value.begin == 'f';
-        case outcome::NUMBER: return false;
-        case outcome::STRING: return says_nothing(view({value.begin + 1, value.end - 1}));
-        case outcome::ARRAY:
+inline bool is_vacant(View value) {
+    switch (kind_of(value)) {
+        case Json::ABSENT: case Json::NOTHING: return true;
+        case Json::BOOLEAN: return value.front() == 'f';
+        case Json::NUMBER: return false;
+        case Json::STRING: return says_nothing(inner(value));
+        case Json::ARRAY:
             for (Members items(value); items.next();) {
                 if (!is_vacant(items.value)) return false;
             }
             return true;
-        case outcome::OBJECT: break;
+        case Json::OBJECT: break;
     }
     bool held = false, any = false;
     for (Members members(value); members.next();) {
         any = true;
-        const auto kind = outcome::kind_of(members.value);
-        const bool box = kind == outcome::OBJECT || kind == outcome::ARRAY;
-        if (box || (kind == outcome::STRING && members.value.size() > 14)) {
+        const auto kind = kind_of(members.value);
+        const bool box = kind == Json::OBJECT || kind == Json::ARRAY;
+        if (box || (kind == Json::STRING && members.value.size() > 14)) {
             if (!is_vacant(members.value)) return false;
             held = true;
         }
-        if (view(members.value) == "0") held = held || has(view(members.key), "count") || has(view(members.key), "total");
+        if (members.value == "0") held = held || has(members.key, "count") || has(members.key, "total");
     }
     return held || !any;
 }
@@ -293,38 +294,38 @@ struct Seen {
     long code = 0;
 };
 
-inline void read_code(Span object, Seen& seen) {
+inline void read_code(View object, Seen& seen) {
     for (Members members(object); members.next();) {
-        const bool named = outcome::is_name(members.key, "exitCode") || outcome::is_name(members.key, "exit_code") ||
-                           outcome::is_name(members.key, "returncode");
-        if (named && outcome::kind_of(members.value) == outcome::NUMBER) {
+        const bool named = inner(members.key) == "exitCode" || inner(members.key) == "exit_code" ||
+                           inner(members.key) == "returncode";
+        if (named && kind_of(members.value) == Json::NUMBER) {
             seen.coded = true;
-            seen.code = *members.value.begin == '0' && members.value.size() == 1 ? 0 : 1;
+            seen.code = members.value.front() == '0' && members.value.size() == 1 ? 0 : 1;
         }
-        if (outcome::is_name(members.key, "isError") && *members.value.begin == 't') seen.error = true;
-        if (outcome::is_name(members.key, "error") && !is_vacant(members.value)) seen.error = true;
+        if (inner(members.key) == "isError" && members.value.front() == 't') seen.error = true;
+        if (inner(members.key) == "error" && !is_vacant(members.value)) seen.error = true;
     }
 }
 
 // Text parts as they are; of other parts type and size class, if text stands beside them, else the part itself.
-inline void read_content(Span content, std::string& text) {
+inline void read_content(View content, std::string& text) {
     std::string others;
     bool worded = false;
     for (Members parts(content); parts.next();) {
-        Span words, type;
+        View words, type;
         for (Members members(parts.value); members.next();) {
-            if (outcome::is_name(members.key, "text") && outcome::kind_of(members.value) == outcome::STRING) words = members.value;
-            if (outcome::is_name(members.key, "type")) type = members.value;
+            if (inner(members.key) == "text" && kind_of(members.value) == Json::STRING) words = members.value;
+            if (inner(members.key) == "type") type = members.value;
         }
-        if (words.begin != nullptr) {
+        if (!words.empty()) {
             if (!text.empty()) text += '\n';
             append_decoded(words, text);
             worded = worded || words.size() > 2;
         } else {
             others += '\n';
-            others += view(type);
+            others += type;
             others += '\0';
-            others += view(parts.value);
+            others += parts.value;
         }
     }
     for (std::size_t at = 0; at < others.size();) {
@@ -334,37 +335,37 @@ inline void read_content(Span content, std::string& text) {
     }
 }
 
-inline void read_result(Span result, Seen& seen) {
+inline void read_result(View result, Seen& seen) {
     seen.text.clear();
-    const auto kind = outcome::kind_of(result);
-    if (kind == outcome::STRING) return append_decoded(result, seen.text);
-    if (kind != outcome::OBJECT) {
-        seen.text = view(result);
+    const auto kind = kind_of(result);
+    if (kind == Json::STRING) return append_decoded(result, seen.text);
+    if (kind != Json::OBJECT) {
+        seen.text = result;
         return;
     }
-    Span content, details;
+    View content, details;
     for (Members members(result); members.next();) {
-        const auto inner = outcome::kind_of(members.value);
-        if (inner == outcome::ARRAY && outcome::is_name(members.key, "content")) content = members.value;
-        if (inner == outcome::OBJECT && (outcome::is_name(members.key, "details") || (details.begin == nullptr && outcome::is_name(members.key, "structuredContent")))) {
+        const auto held = kind_of(members.value);
+        if (held == Json::ARRAY && inner(members.key) == "content") content = members.value;
+        if (held == Json::OBJECT && (inner(members.key) == "details" || (details.empty() && inner(members.key) == "structuredContent"))) {
             details = members.value;
         }
-        if (outcome::is_name(members.key, "isError") && *members.value.begin == 't') seen.error = true;
+        if (inner(members.key) == "isError" && members.value.front() == 't') seen.error = true;
     }
-    if (content.begin == nullptr && details.begin == nullptr) {
+    if (content.empty() && details.empty()) {
         read_code(result, seen);
-        seen.text = view(result);
+        seen.text = result;
         return;
     }
-    if (content.begin != nullptr) read_content(content, seen.text);
-    if (details.begin == nullptr) return;
+    if (!content.empty()) read_content(content, seen.text);
+    if (details.empty()) return;
     read_code(details, seen);
     if (!trimmed(seen.text).empty()) return;
     for (Members members(details); members.next();) {
-        const bool output = outcome::is_name(members.key, "aggregated") || outcome::is_name(members.key, "stdout");
-        if (output && outcome::kind_of(members.value) == outcome::STRING) append_decoded(members.value, seen.text);
+        const bool output = inner(members.key) == "aggregated" || inner(members.key) == "stdout";
+        if (output && kind_of(members.value) == Json::STRING) append_decoded(members.value, seen.text);
     }
-    if (trimmed(seen.text).empty() && !seen.coded && details.size() > 2) seen.text = view(details);
+    if (trimmed(seen.text).empty() && !seen.coded && details.size() > 2) seen.text = details;
 }
 
 // `json` is canonical, or any bytes where `readable` is false: those are a text.
@@ -373,15 +374,15 @@ inline OutcomeFacts describe_outcome(const char* json, std::size_t size, bool re
     thread_local Seen seen;
     seen.coded = seen.error = false;
     seen.code = 0;
-    const Span whole(json, json + size);
+    const View whole(json, size);
     if (readable) read_result(whole, seen);
     else seen.text.assign(json, size);
     if (seen.error && told != Told::FAILURE) told = Told::FAILURE;
     describe_text(seen.text, told, seen.coded, seen.code, shell, facts);
     const View body = trimmed(seen.text);
     if (!(facts.flags & EMPTY) && readable && !body.empty() && (body.front() == '{' || body.front() == '[') && body.size() < 4000) {
-        Arena_check:
-        if (is_json_text(body) && is_vacant({body.data(), body.data() + body.size()})) facts.flags |= EMPTY;
+        std::size_t at = 0;
+        if (skip_json(body, at, 16) && at == body.size() && is_vacant(body)) facts.flags |= EMPTY;
     }
     return facts;
 }

@@ -1,4 +1,4 @@
-// What the facts about calls and outcomes are made with: a 64-bit hash, words, decoded JSON strings.
+// What the facts about calls and outcomes are made with: a 64-bit hash, and words.
 //
 // The hash never leaves the process that made it and guards nothing: equal means "looks the same to a reader". One pass
 // over the bytes each; no state, any thread.
@@ -10,13 +10,9 @@
 #include <string>
 #include <string_view>
 
-#include "outcome.hpp"
+#include "facts_json.hpp"
 
 namespace loopguard::facts {
-
-using View = std::string_view;
-using outcome::Members;
-using outcome::Span;
 
 constexpr std::uint64_t K0 = 0xA0761D6478BD642FULL, K1 = 0xE7037ED1A0B428DBULL, K2 = 0x8EBC6AF09C88C6E3ULL;
 
@@ -100,61 +96,5 @@ private:
     View text_;
     std::size_t at_ = 0;
 };
-
-inline View view(Span span) noexcept { return {span.begin, span.size()}; }
-
-inline void append_utf8(unsigned code, std::string& out) {
-    if (code < 0x80) {
-        out += static_cast<char>(code);
-    } else if (code < 0x800) {
-        out += static_cast<char>(0xC0 | code >> 6);
-        out += static_cast<char>(0x80 | (code & 0x3F));
-    } else if (code < 0x10000) {
-        out += static_cast<char>(0xE0 | code >> 12);
-        out += static_cast<char>(0x80 | (code >> 6 & 0x3F));
-        out += static_cast<char>(0x80 | (code & 0x3F));
-    } else {
-        out += static_cast<char>(0xF0 | code >> 18);
-        out += static_cast<char>(0x80 | (code >> 12 & 0x3F));
-        out += static_cast<char>(0x80 | (code >> 6 & 0x3F));
-        out += static_cast<char>(0x80 | (code & 0x3F));
-    }
-}
-
-// Appends the value of a JSON string with its quotes; lone surrogates stay as three bytes each.
-inline void append_decoded(Span quoted, std::string& out) {
-    const char* at = quoted.begin + 1;
-    const char* const end = quoted.end - 1;
-    while (at < end) {
-        const auto* escape = static_cast<const char*>(std::memchr(at, '\\', static_cast<std::size_t>(end - at)));
-        if (escape == nullptr) {
-            out.append(at, static_cast<std::size_t>(end - at));
-            return;
-        }
-        out.append(at, static_cast<std::size_t>(escape - at));
-        at = escape + 2;
-        switch (escape[1]) {
-            case 'n': out += '\n'; break;
-            case 't': out += '\t'; break;
-            case 'r': out += '\r'; break;
-            case 'b': out += '\b'; break;
-            case 'f': out += '\f'; break;
-            case 'u': {
-                unsigned code = outcome::unit_at(at);
-                at += 4;
-                if (code >= 0xD800 && code < 0xDC00 && end - at >= 6 && at[0] == '\\' && at[1] == 'u') {
-                    const unsigned low = outcome::unit_at(at + 2);
-                    if (low >= 0xDC00 && low < 0xE000) {
-                        code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
-                        at += 6;
-                    }
-                }
-                append_utf8(code, out);
-                break;
-            }
-            default: out += escape[1];
-        }
-    }
-}
 
 }  // namespace loopguard::facts

@@ -1,0 +1,89 @@
+# cython: language_level=3, binding=True, auto_pickle=False, autotestdict=False, embedsignature=False
+# cython: boundscheck=True, wraparound=False, freethreading_compatible=True
+"""What the texts of calls and outcomes say, as numbers to compare. Data in, data out, no policy.
+
+Linear in the bytes; each thread reuses its own memory, so functions may be called from any thread.
+"""
+cimport cython
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from libc.stdint cimport uint64_t
+
+from loopguard cimport _facts_native as native
+
+FAILED = 1
+EMPTY = 2
+ACKNOWLEDGED = 4
+PENDING = 8
+TRANSIENT = 16
+VERDICT = 32
+REJECTED = 64
+
+CHANGES = 1
+WAITS = 2
+FREE_TEXT = 4
+BARE = 8
+VOLATILE = 16
+VIEWS = 32
+INLINE_CODE = 64
+
+
+@cython.final
+cdef class Asked:
+    """What a call asks: `near` is equal for two spellings of one question, 0 is no program, family or target.
+
+    `lines` (`first_line`, `end_line`) are the lines it reads, both 0 if it names none; `flags` a sum of CHANGES to INLINE_CODE.
+    """
+    cdef readonly uint64_t near, program, family, target
+    cdef readonly long first_line, end_line
+    cdef readonly unsigned flags
+    cdef native.Sketch sketch
+
+    def likeness(self, Asked other not None):
+        """Return about which share of their words two calls have in common, 0 to 1."""
+        return native.likeness(self.sketch, other.sketch)
+
+
+@cython.final
+cdef class Answered:
+    """What an outcome says: `bag` its lines in any order, `digitless` the set of its lines without digits (0 for short texts).
+
+    `last_error` and `first_error` are equal for two cases of one error, `shape` for two answers that differ in codes and
+    numbers; `size` is the text's in bytes; `flags` a sum of FAILED to REJECTED.
+    """
+    cdef readonly uint64_t bag, digitless, shape, last_error, first_error
+    cdef readonly size_t size
+    cdef readonly unsigned flags
+
+
+def describe_call(bytes args not None, bint readable, int tool_class):
+    """Describe the arguments of a call: canonical or other valid JSON, or any bytes if not `readable`.
+
+    `tool_class` is a place in the order OTHER, READ, WRITE, POLL, SHELL, SPAWN, SEND, NOTE, MOVE, REJECT.
+    """
+    if not 0 <= tool_class <= 9:
+        raise ValueError(f"there is no tool class {tool_class}")
+    cdef native.CallFacts facts = native.describe_call(
+        PyBytes_AS_STRING(args), PyBytes_GET_SIZE(args), readable, <native.ToolClass>tool_class
+    )
+    cdef Asked made = Asked.__new__(Asked)
+    made.near, made.program, made.family, made.target = facts.near, facts.program, facts.family, facts.target
+    made.first_line, made.end_line, made.flags = facts.first_line, facts.end_line, facts.flags
+    made.sketch = facts.sketch
+    return made
+
+
+def describe_outcome(bytes result not None, bint readable, int told, bint shell):
+    """Describe a result or an error: canonical JSON with its volatile parts masked, or any bytes if not `readable`.
+
+    `told` says what the status told: 0 nothing, 1 success, 2 failure; `shell` that a command's output is read.
+    """
+    if not 0 <= told <= 2:
+        raise ValueError(f"there is no telling {told}")
+    cdef native.OutcomeFacts facts = native.describe_outcome(
+        PyBytes_AS_STRING(result), PyBytes_GET_SIZE(result), readable, <native.Told>told, shell
+    )
+    cdef Answered made = Answered.__new__(Answered)
+    made.bag, made.digitless, made.shape = facts.bag, facts.digitless, facts.shape
+    made.last_error, made.first_error = facts.last_error, facts.first_error
+    made.size, made.flags = facts.size, facts.flags
+    return made
