@@ -644,8 +644,20 @@ def read_result(data, Names names not None):
 
 def digest_canonical(tag, values):
     """Return what `fingerprint_values` does, for values that are canonical already."""
-    cdef bytes text = b"%c[%b]" % (tag, b",".join([b"null" if value is None else value for value in values]))
-    return digest_bytes(<const uint8_t*>PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text), 0)
+    cdef string text
+    cdef bytes value
+    text.push_back(<char><int>tag)
+    text.push_back(c"[")
+    for item in values:
+        if text.size() > 2:
+            text.push_back(c",")
+        if item is None:
+            text.append(b"null")
+        else:
+            value = item
+            text.append(PyBytes_AS_STRING(value), PyBytes_GET_SIZE(value))
+    text.push_back(c"]")
+    return digest_bytes(<const uint8_t*>text.data(), text.size(), 0)
 
 
 def trim(bytes literal not None):
@@ -681,8 +693,10 @@ cdef outcome.Typed typed(tuple pair):
     return made
 
 
-def blank_moving_parts(bytes text not None):
-    """Return UTF-8 text with date and time, clock, attempt, duration and process id each replaced by U+FFFC."""
-    cdef string blanked = string(PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text))
-    outcome.blank_moving_parts(blanked)
-    return PyBytes_FromStringAndSize(blanked.data(), blanked.size())
+def blank_moving_parts(bytes literal not None):
+    """Return the text of a string literal with date and time, clock, attempt, duration, process id each as U+FFFC."""
+    cdef outcome.Span whole = span_of(literal)
+    cdef string text
+    outcome.decode(outcome.Span(whole.begin + 1, whole.end - 1), text)
+    outcome.blank_moving_parts(text)
+    return PyBytes_FromStringAndSize(text.data(), text.size())

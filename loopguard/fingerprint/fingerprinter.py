@@ -10,7 +10,7 @@ from loopguard import _core
 from loopguard.errors import InvalidFrame, InvalidRule, Reason
 from loopguard.fingerprint.judge import NO_RESULT, TAGS, Judge
 from loopguard.fingerprint.prints import CallPrint, Kind, OutcomePrint
-from loopguard.fingerprint.reading import core_rules, quoted
+from loopguard.fingerprint.reading import Parts, core_rules, quoted
 from loopguard.model import Call, Outcome, Record, Status
 from loopguard.rules import Rule, RuleSet, load_rules
 from loopguard.rules.edit import edit_at
@@ -28,7 +28,15 @@ _EMPTY_ARGUMENTS: Final = _core.fingerprint(b"{}")
 _ALIASES: Final = {"bash": "exec", "apply-patch": "apply_patch", "cron": "automations"}
 #: An error is read as status ERROR where the status does not say more.
 _UNNAMED: Final = (None, Status.OK, Status.ERROR)
-_FAILED: Final = frozenset({Status.ERROR, Status.UNKNOWN_TOOL, Status.INVALID_ARGUMENTS, Status.DENIED})
+_NO_OUTCOME: Final = {
+    Status.CANCELLED: Kind.PENDING,
+    Status.PENDING: Kind.PENDING,
+    Status.LOOP_VETO: Kind.VETO,
+}
+# An enum's member costs more to look up than a name of the module.
+_OK: Final = Status.OK
+_DONE: Final = Kind.DONE
+_VETO: Final = Kind.VETO
 #: Names come from models, so what is kept for each has a bound; beyond it everything is forgotten at once.
 _KNOWN_NAMES = 4096
 
@@ -89,36 +97,47 @@ class Fingerprinter:
         """
         status = outcome.status
         digest = _checked(outcome.result_digest, "resultDigest") if outcome.result_digest else None
-        if status is Status.CANCELLED or status is Status.PENDING:
-            return OutcomePrint(Kind.PENDING)
-        if status is Status.LOOP_VETO:
-            return OutcomePrint(Kind.VETO)
+        if status is not None and status in _NO_OUTCOME:
+            return OutcomePrint(_NO_OUTCOME[status])
         judge = self._plans.get((call.tool, call.action)) or self._judge(call.tool, call.action)
-        parts = NO_RESULT
-        if digest is None and outcome.result:
-            parts = _core.read_result(outcome.result, judge.names)
-        flags, _, shaped, is_error, *_ = parts
-        unwell = bool(outcome.error) or status in _FAILED
-        failed = unwell or is_error
-        if shaped and not outcome.error and judge.vetoes(parts):
-            return OutcomePrint(Kind.VETO, flags=flags)
-        kind = Kind.REJECT if status is Status.INVALID_ARGUMENTS else Kind.DONE
-        made = OutcomePrint(kind, None, failed, failed, None, "", flags)
+        result = outcome.result if digest is None else None
+        parts = _core.read_result(result, judge.names) if result else NO_RESULT
+        flags = parts[0]
+        if parts[2] and not outcome.error and judge.vetoes(parts):
+            return OutcomePrint(_VETO, flags=flags)
+        unwell = bool(outcome.error) or (status is not None and status is not _OK)
+        failed = unwell or parts[3]
+        made = OutcomePrint(_DONE, None, failed, failed, None, "", flags)
         if unwell:
-            message = parts[5]
-            if outcome.error or not (shaped or digest):
-                message = self._message(made, judge, outcome)
-            made.missing_tool = _missing_tool(status, call.tool, message)
+            self._unwell(made, call, judge, outcome, parts, digest)
         elif outcome.private and not failed:
             self._private(made, outcome.private)
-        if made.digest is None:
-            if digest is not None:
-                made.digest = _core.digest_canonical(TAGS["digest"], (b'"%b"' % digest.hex().encode(),))
-            elif flags & _OPAQUE:
-                made.digest = _core.fingerprint_values(TAGS["value"], (outcome.result,))
-            else:
-                judge.settle("shaped" if shaped else "plain", made, parts)
+        if made.digest is not None:
+            return made
+        if digest is not None:
+            made.digest = _core.digest_canonical(TAGS["digest"], (b'"%b"' % digest.hex().encode(),))
+        elif flags & _OPAQUE:
+            made.digest = _core.fingerprint_values(TAGS["value"], (result,))
+        else:
+            judge.settle("shaped" if parts[2] else "plain", made, parts)
         return made
+
+    def _unwell(
+        self,
+        made: OutcomePrint,
+        call: CallPrint,
+        judge: Judge,
+        outcome: Outcome | Record,
+        parts: Parts,
+        digest: bytes | None,
+    ) -> None:
+        """Say what the status or an error says; settle the outcome where its message is what counts."""
+        message = parts[5]
+        if outcome.error or not (parts[2] or digest):
+            message = self._message(made, judge, outcome)
+        made.missing_tool = _missing_tool(outcome.status, call.tool, message)
+        if outcome.status is Status.INVALID_ARGUMENTS:
+            made.kind = Kind.REJECT
 
     def _message(self, made: OutcomePrint, judge: Judge, outcome: Outcome | Record) -> bytes | None:
         """Settle an outcome by its message and return that as a string literal, `None` for what is no JSON."""

@@ -6,11 +6,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from loopguard import _core
-from loopguard.fingerprint.reading import Getter, Parts, all_hold, getter, quoted, reader, tests_of
+from loopguard.fingerprint.reading import Getter, Parts, all_hold, direct, getter, quoted, reader, tests_of
 from loopguard.rules.edit import edit_at
 from loopguard.rules.rule import KINDS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from loopguard.fingerprint.prints import OutcomePrint
     from loopguard.rules.plan import Case, Plan
 
@@ -37,12 +39,17 @@ class Judge:
 
     def vetoes(self, parts: Parts) -> bool:
         """Tell whether a shaped result is a guard's own block."""
-        return any(all_hold(tests, parts) for tests in self._vetoes)
+        for tests in self._vetoes:  # noqa: SIM110 - a loop costs a third of a generator
+            if all_hold(tests, parts):
+                return True
+        return False
 
     def settle(self, shape: str, made: OutcomePrint, parts: Parts) -> None:
         """Ask the rules of a shape in order and write the first answer into the print."""
         for case in self._cases[shape]:
-            if (case.failed is None or case.failed is made.failed) and all_hold(case.tests, parts):
+            if case.failed is not None and case.failed is not made.failed:
+                continue
+            if not case.tests or all_hold(case.tests, parts):
                 case.settle(made, parts)
                 return
 
@@ -50,13 +57,15 @@ class Judge:
 class _Ready:
     """A case made ready; what it reads is made once for each combination of free rules that hold."""
 
-    __slots__ = ("_case", "_free", "_getters", "_kind", "_read", "_variants", "_volatile", "failed", "tests")
+    __slots__ = ("_case", "_direct", "_free", "_getters", "_kind", "_read", "_variants", "_volatile", "failed", "tests")
 
     def __init__(self, case: Case, names: tuple[str, ...], action: bytes) -> None:
         self._case = case
         self._read = partial(reader, names=names, action=action)
         self._kind = TAGS[case.rule.kind]
         self._free = tuple((rule.failed, tests_of(rule, names)) for rule in case.free)
+        # What most outcomes need is there already, and nothing of it has to be left out.
+        self._direct = None if case.free else direct(case.rule.values or (), case.fixed)
         self._variants: dict[tuple[bool, ...], tuple[Getter, ...]] = {}
         self._getters = self._variant(())
         self._volatile = tuple((names.index(name), name) for name in case.rule.volatile)
@@ -64,15 +73,12 @@ class _Ready:
         self.tests = tests_of(case.rule, names)
 
     def settle(self, made: OutcomePrint, parts: Parts) -> None:
-        getters = self._getters
-        if self._free:
-            getters = self._variant(
-                tuple(
-                    (failed is None or failed is made.failed) and all_hold(tests, parts) for failed, tests in self._free
-                )
-            )
         stripped: list[str] = []
-        values = [getter(parts, stripped) for getter in getters]
+        values = (
+            self._direct(parts)
+            if self._direct is not None
+            else [getter(parts, stripped) for getter in self._getters_for(parts, made.failed)]
+        )
         if _NONCE_START in parts[1]:
             made.digest = _core.fingerprint_values(self._kind, values, mask=_NONCE)
             if made.digest != _core.digest_canonical(self._kind, values):
@@ -90,6 +96,13 @@ class _Ready:
         if rule.identity:
             made.identity = _failure_identity(values)
 
+    def _getters_for(self, parts: Parts, failed: bool) -> tuple[Getter, ...]:
+        if not self._free:
+            return self._getters
+        return self._variant(
+            tuple((wanted is None or wanted is failed) and all_hold(tests, parts) for wanted, tests in self._free)
+        )
+
     def _variant(self, holding: tuple[bool, ...]) -> tuple[Getter, ...]:
         getters = self._variants.get(holding)
         if getters is None:
@@ -102,14 +115,13 @@ class _Ready:
         return getters
 
 
-def _failure_identity(values: list[bytes | None]) -> bytes | None:
+def _failure_identity(values: Sequence[bytes | None]) -> bytes | None:
     """Return what tells one terminal failure of a command from another, `None` where it is none (SEMANTICS 4.2)."""
     status, code, timed_out, output = values
     if status is None or code is None or output is None or timed_out != b"false":
         return None
     if code in (b"0", b"null") or output in (b'""', b'"(Command exited with code %b)"' % code):
         return None
-    text = _core.text_of(_core.canonicalize(output, mask=_NONCE)) or ""
-    moving = _core.blank_moving_parts(text.encode("utf-8", "surrogatepass"))
+    moving = _core.blank_moving_parts(_core.canonicalize(output, mask=_NONCE))
     # The leading NUL keeps an output that happens to be JSON from being read as such.
     return _core.fingerprint(b"\0".join((b"", status, code, moving)))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Final
+from operator import itemgetter
+from typing import Final
 
 from loopguard import _core
+from loopguard.rules.edit import Edit, edit_at
+from loopguard.rules.path import Path
 from loopguard.rules.rule import TYPES, Condition, Prune, Rule, Typed, Value
-
-if TYPE_CHECKING:
-    from loopguard.rules.edit import Edit
-    from loopguard.rules.path import Path
 
 #: What `_core.read_result` gives, all of it canonical: flags, the whole, shaped, isError, details, text, and the picked
 #: members of details.
@@ -29,6 +28,7 @@ _TYPE_OF: Final = {
     ord("n"): "null",
 }
 _TYPE_CODES: Final = {name: code for code, name in enumerate(TYPES, 1)}
+_INDEX: Final = {"details": 4, "text": 5, "value": 1, "message": 1}
 _CONTENT: Final = _core.Names(("content",))
 _ROOTS: Final[dict[str, Reader]] = {
     "details": lambda parts: parts[4],
@@ -68,7 +68,7 @@ def reader(path: Path, names: tuple[str, ...], action: bytes) -> Reader:
 
 def tests_of(rule: Rule, names: tuple[str, ...]) -> tuple[Test, ...]:
     """Return the conditions of a rule as tests."""
-    return tuple(_test(condition, reader(condition.path, names, b"")) for condition in rule.when)
+    return tuple(_test(condition, names) for condition in rule.when)
 
 
 def all_hold(tests: tuple[Test, ...], parts: Parts) -> bool:
@@ -79,18 +79,34 @@ def all_hold(tests: tuple[Test, ...], parts: Parts) -> bool:
     return True
 
 
-def _test(condition: Condition, read: Reader) -> Test:
+def _test(condition: Condition, names: tuple[str, ...]) -> Test:
     wanted = condition.scalars
+    type_ = condition.type
+    keys = condition.path.keys
+    if condition.path.root == "details" and len(keys) == 1 and not type_:
+        index = names.index(keys[0])
+        return lambda parts: parts[6][index] in wanted
+    read = reader(condition.path, names, b"")
 
     def holds(parts: Parts) -> bool:
         found = read(parts)
         if found is None:
             return False
-        if condition.type:
-            return _type(found) == condition.type
-        return found in wanted
+        return _type(found) == type_ if type_ else found in wanted
 
     return holds
+
+
+def direct(values: tuple[Value, ...], rules: tuple[Rule, ...]) -> Callable[[Parts], tuple[bytes | None, ...]] | None:
+    """Return what takes all values from the parts as they are, `None` if that is not all there is to do."""
+    indexes = []
+    for value in values:
+        if value != Value(Path(value.path.root, ())) or value.path.root not in _INDEX or edit_at(value.path, rules):
+            return None
+        indexes.append(_INDEX[value.path.root])
+    if not indexes:
+        return None
+    return itemgetter(*indexes) if len(indexes) > 1 else itemgetter(slice(indexes[0], indexes[0] + 1))
 
 
 def getter(value: Value, place: Callable[[Path], Reader], edit: Edit) -> Getter:

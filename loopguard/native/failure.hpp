@@ -138,17 +138,17 @@ template <typename MayStart, typename Match>
 void replace(std::string& text, std::string& scratch, MayStart may_start, Match match) {
     const Text view{text.data(), text.data() + text.size()};
     Cursor kept = view.begin;
-    for (Cursor at = view.begin; at < view.end;) {
-        if (may_start(*at) && view.starts_word(at)) {
-            if (const Cursor behind = match(view, at)) {
-                if (kept == view.begin) scratch.clear();
-                scratch.append(kept, static_cast<std::size_t>(at - kept));
-                scratch += MARK;
-                kept = at = behind;
-                continue;
-            }
-        }
-        ++at;
+    for (Cursor at = view.begin; at < view.end; ++at) {
+        while (at < view.end && !may_start(*at)) ++at;
+        if (at == view.end) break;
+        if (!view.starts_word(at)) continue;
+        const Cursor behind = match(view, at);
+        if (behind == nullptr) continue;
+        if (kept == view.begin) scratch.clear();
+        scratch.append(kept, static_cast<std::size_t>(at - kept));
+        scratch += MARK;
+        kept = behind;
+        at = behind - 1;
     }
     if (kept == view.begin) return;
     scratch.append(kept, static_cast<std::size_t>(view.end - kept));
@@ -156,9 +156,12 @@ void replace(std::string& text, std::string& scratch, MayStart may_start, Match 
 }
 
 inline void blank_moving_parts(std::string& text) {
+    bool moving = false;
+    for (const char c : text) moving |= is_digit(c);
+    if (!moving) return;
     std::string scratch;
     const auto starts_with = [](char letter, char other) {
-        return [=](char c) { return lower(c) == letter || lower(c) == other; };
+        return [=](char c) { return (c | 0x20) == letter || (c | 0x20) == other; };
     };
     replace(text, scratch, is_digit, match_date_time);
     replace(text, scratch, is_digit, match_clock);

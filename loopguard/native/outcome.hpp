@@ -177,6 +177,42 @@ inline Span trim(Span inside) noexcept {
     return inside;
 }
 
+// Decodes the inside of a string literal, run by run; a lone surrogate becomes its three bytes.
+inline void decode(Span inside, std::string& text) {
+    Cursor at = inside.begin;
+    text.reserve(inside.size());
+    while (at < inside.end) {
+        const auto left = static_cast<std::size_t>(inside.end - at);
+        const auto* escape = static_cast<Cursor>(std::memchr(at, '\\', left));
+        if (escape == nullptr) {
+            text.append(at, left);
+            return;
+        }
+        text.append(at, static_cast<std::size_t>(escape - at));
+        at = escape + 2;
+        switch (escape[1]) {
+            case 'b': text += '\b'; break;
+            case 'f': text += '\f'; break;
+            case 'n': text += '\n'; break;
+            case 'r': text += '\r'; break;
+            case 't': text += '\t'; break;
+            case 'u': {
+                const unsigned unit = unit_at(at);
+                at += 4;
+                if (unit < 0x80) {
+                    text += static_cast<char>(unit);
+                } else {
+                    text += static_cast<char>(0xE0 | unit >> 12);
+                    text += static_cast<char>(0x80 | (unit >> 6 & 0x3F));
+                    text += static_cast<char>(0x80 | (unit & 0x3F));
+                }
+                break;
+            }
+            default: text += escape[1];
+        }
+    }
+}
+
 struct Result {
     bool shaped = false;
     bool is_error = false;
