@@ -336,40 +336,40 @@ def decode_runs(data: bytes) -> Iterable[tuple[str, Sequence[pb.GuardRequest | N
 
 def _salvage_runs(data: bytes) -> Iterable[tuple[str, Sequence[pb.GuardRequest | None]]]:
     """Take a broken message apart by hand, so that one run's bad bytes cost no other run its frames."""
-    broken = False
-    runs, sound = _fields(data)
-    for number, part in runs:
+    parts, rest = _fields(data)
+    told = rest is None
+    for number, part in [*parts, *([(1, rest)] if rest else [])]:
         if number != 1:
             continue
-        name = b""
-        frames: list[pb.GuardRequest | None] = []
-        fields, inner_sound = _fields(part)
-        for field, value in fields:
-            if field == 1:
-                name = value
-            elif field == 2:
-                frames.append(decode_frame(value))
-        if not inner_sound:
+        fields, cut = _fields(part)
+        name = next((value for field, value in fields if field == 1), b"")
+        frames = [decode_frame(value) for field, value in fields if field == 2]
+        if cut is not None:
             frames.append(None)
+            told = True
         try:
             yield name.decode(), frames
         except UnicodeDecodeError:
-            broken = True
-    if broken or not sound:
+            told = False
+    if not told:
         yield "", [None]
 
 
 def decode_frame(data: bytes) -> pb.GuardRequest | None:
-    """Decode one frame; `None` if it is no valid protobuf."""
+    """Decode one frame; `None` if it is no valid protobuf, or one of which nothing is known here."""
     try:
-        return pb.GuardRequest.FromString(data)
+        request = pb.GuardRequest.FromString(data)
     except DecodeError:
         return None
+    return request if request.seq or request.WhichOneof("frame") else None
 
 
-def _fields(data: bytes) -> tuple[list[tuple[int, bytes]], bool]:
-    """Return the length-delimited fields up to the first fault, and whether there was none."""
-    fields = []
+def _fields(data: bytes) -> tuple[list[tuple[int, bytes]], bytes | None]:
+    """Return the length-delimited fields up to the first fault.
+
+    With it what there is of a field that is cut off, empty for any other fault, `None` if there is none.
+    """
+    fields: list[tuple[int, bytes]] = []
     at = 0
     try:
         while at < len(data):
@@ -381,13 +381,15 @@ def _fields(data: bytes) -> tuple[list[tuple[int, bytes]], bool]:
                 at += _FIXED_BYTES[kind]
             elif kind == _DELIMITED_KIND:
                 size, at = _read_varint(data, at)
+                if at + size > len(data):
+                    return fields, data[at:]
                 fields.append((tag >> 3, data[at : at + size]))
                 at += size
             else:
-                return fields, False
+                return fields, b""
     except IndexError:
-        return fields, False
-    return fields, at == len(data)
+        return fields, b""
+    return fields, None if at == len(data) else b""
 
 
 def _read_varint(data: bytes, at: int) -> tuple[int, int]:

@@ -136,7 +136,7 @@ class Service:
         for name in ("", SERVICE):
             await self._health.set(name, health_pb2.HealthCheckResponse.SERVING)
         self._sweeping = asyncio.create_task(self._sweep())
-        return f"{wanted.rpartition(':')[0]}:{port}" if port else wanted
+        return wanted if wanted.startswith("unix") else f"{wanted.rpartition(':')[0]}:{port}"
 
     async def _sweep(self) -> None:
         while True:

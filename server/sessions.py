@@ -97,7 +97,7 @@ class Sessions:
         else:
             if known is None:
                 self._make_room()
-            session = Session(self._engine.open(request, tenant=tenant), known.epoch if known else 0, at)
+            session = Session(self._begin(request, tenant), known.epoch if known else 0, at)
             if known is not None:
                 del self._by_run[known.run]
             self._by_run[session.run] = session
@@ -107,6 +107,15 @@ class Sessions:
         session.epoch += 1
         session.used_at = at
         return session, answer_codec.opened_body(self._describe(session, rebuilt=request.rebuild))
+
+    def _begin(self, request: RunOpen, tenant: str) -> Run:
+        try:
+            return self._engine.open(request, tenant=tenant)
+        except InvalidFrame:
+            raise
+        except Exception as failure:  # noqa: BLE001 - whatever fails for one run, its stream goes on
+            _log.exception("opening run %r failed", request.run_id)
+            raise InvalidFrame(Reason.INTERNAL, "opening this run failed inside loopguard") from failure
 
     def _find(self, run_id: str, tenant: str) -> Session | None:
         try:

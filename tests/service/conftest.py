@@ -1,0 +1,72 @@
+"""A real server in the test's own loop."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+import grpc.aio
+import pytest
+from loopguard.server.app import Service
+from loopguard.server.settings import Settings
+
+from loopguard.config import Configuration
+from tests.service.wire import Peer
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+
+class Clock:
+    """Time that only the test moves."""
+
+    def __init__(self) -> None:
+        self.s = 1_000.0
+
+    def __call__(self) -> float:
+        return self.s
+
+
+class Server:
+    """A running service with its address and its clock."""
+
+    def __init__(self, service: Service, address: str, clock: Clock) -> None:
+        self.service = service
+        self.address = address
+        self.clock = clock
+
+    @property
+    def sessions(self) -> Any:
+        return self.service.sessions
+
+
+@contextlib.asynccontextmanager
+async def running(settings: Settings, configuration: Configuration | None = None) -> AsyncIterator[Server]:
+    clock = Clock()
+    service = Service(settings, configuration or Configuration.empty(), now=clock)
+    address = await service.start()
+    try:
+        yield Server(service, address, clock)
+    finally:
+        left = service.servicer.open_streams, len(service.sessions)
+        await service.stop()
+    assert left == (0, 0), "streams and runs left open"
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Server]:
+    """A server that has to be without streams and runs at the end."""
+    async with running(Settings(address="127.0.0.1:0", drain_grace_s=0)) as server:
+        yield server
+
+
+@pytest.fixture
+async def channel(server: Server) -> AsyncIterator[grpc.aio.Channel]:
+    async with grpc.aio.insecure_channel(server.address, options=[("grpc.max_send_message_length", -1)]) as channel:
+        yield channel
+
+
+@pytest.fixture
+def guard(channel: grpc.aio.Channel) -> Callable[[], Peer]:
+    """Open a new stream of one run."""
+    return lambda: Peer(channel)

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from loopguard.server.settings import load_settings
+
+from loopguard.errors import InvalidConfig
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_without_anything_the_detectors_are_on() -> None:
+    settings, configuration = load_settings({})
+
+    assert settings.address == "127.0.0.1:50051"
+    assert configuration.effective().enabled is True
+
+
+def test_the_command_line_beats_the_environment_and_that_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "guard.json5"
+    file.write_text('{loopguard: {server: {address: "file:1", inFlight: 7.0, runTtlS: 1.5}}}')
+
+    settings, configuration = load_settings(
+        {"LOOPGUARD_CONFIG": str(file), "LOOPGUARD_ADDRESS": "env:2", "LOOPGUARD_RUN_TTL_S": "2"},
+        address="flag:3",
+        log_level=None,
+    )
+
+    assert (settings.address, settings.run_ttl_s, settings.in_flight) == ("flag:3", 2.0, 7)
+    assert configuration.effective().enabled is None
+
+
+@pytest.mark.parametrize(
+    ("table", "key"),
+    [
+        ("{port: 5}", "loopguard.server.port"),
+        ("{in_flight: 5}", "loopguard.server.in_flight"),
+        ("{inFlight: 0}", "loopguard.server.inFlight"),
+        ('{inFlight: "5"}', "loopguard.server.inFlight"),
+        ("{inFlight: true}", "loopguard.server.inFlight"),
+        ("{inFlight: 1.5}", "loopguard.server.inFlight"),
+        ("{runTtlS: -1}", "loopguard.server.runTtlS"),
+        ("{address: 5}", "loopguard.server.address"),
+    ],
+)
+def test_a_mistake_in_the_file_is_named(tmp_path: Path, table: str, key: str) -> None:
+    file = tmp_path / "guard.json5"
+    file.write_text(f"{{loopguard: {{server: {table}}}}}")
+
+    with pytest.raises(InvalidConfig) as mistake:
+        load_settings({}, config=str(file))
+
+    assert mistake.value.key == key
+    assert key in str(mistake.value)
+
+
+@pytest.mark.parametrize(
+    ("flags", "key"), [({"in_flight": 0}, "--in-flight"), ({"drain_grace_s": -1.0}, "--drain-grace-s")]
+)
+def test_a_mistake_on_the_command_line_is_named(flags: dict[str, Any], key: str) -> None:
+    with pytest.raises(InvalidConfig, match=key):
+        load_settings({}, **flags)
