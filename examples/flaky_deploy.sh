@@ -1,8 +1,7 @@
 #!/bin/sh
-# A command that can only fail. Every run says so in other words: the time, the process, the attempt, how long it took.
+# A command that can only fail, and says so in other words every time: the clock, the process, the attempt, the duration.
 attempt=${ATTEMPT:-1}
-now() { date -u +%Y-%m-%dT%H:%M:%S; }
-echo "$(now)Z deploy: starting, pid $$, attempt $attempt"
-sleep 0.0$((attempt % 7 + 1))
-echo "$(now)Z deploy: connection to registry refused (attempt $attempt took 0.$((attempt % 7 + 1))s)"
+took=0.$((attempt % 3 + 1))
+sleep "$took"
+echo "$(date -u +%Y-%m-%dT%H:%M:%SZ) deploy: the registry refused the connection (pid $$, attempt $attempt, took ${took}s)"
 exit 1

@@ -33,7 +33,8 @@ def check(file: File) -> int:
         print(f"loopguard: {file}:{where}: the key `{key}` stands there twice; the last one would win", file=sys.stderr)
     if twice:
         return 2
-    agents = f", {len(configuration.agents)} agents" if configuration.agents else ""
+    count = len(configuration.agents)
+    agents = f", {count} agent{'s' if count > 1 else ''}" if count else ""
     print(f"{file}: fine (profile {configuration.profile}{agents})")
     if configuration.ignored:
         print(f"ignored, because they belong to others: {', '.join(map(str, configuration.ignored))}")

@@ -89,4 +89,4 @@ def _json(
 def _print_kinds() -> None:
     print("\nkinds of volatile text (--mask KIND,…):")
     for name, example in MASK_EXAMPLES.items():
-        print(f"  {name:<16} {example}")
+        print(f"  {name:<16} {_cut(example.encode())}")

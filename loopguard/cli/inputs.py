@@ -7,6 +7,7 @@ import io
 import sys
 import zlib
 from pathlib import Path
+from stat import S_ISDIR
 from typing import TYPE_CHECKING
 
 from loopguard.cli.app import Failure
@@ -26,7 +27,11 @@ def find_traces(paths: Sequence[str]) -> list[str]:
     """Return the files to read: a folder stands for all traces below it; its other files are left out, with a note."""
     found: list[str] = []
     for path in paths:
-        if path == STANDARD_INPUT or not Path(path).is_dir():
+        if path == STANDARD_INPUT:
+            found.append(path)
+            continue
+        # A file that is not there is told before anything is read.
+        if not S_ISDIR(Path(path).stat().st_mode):
             found.append(path)
             continue
         names = sorted(str(name) for name in Path(path).rglob("*") if name.is_file() and name.name.endswith(_SUFFIXES))

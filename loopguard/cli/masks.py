@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-from loopguard import _core
+from loopguard._core import MASK_KINDS
 from loopguard.cli.app import Failure
-from loopguard.rules.rule import MASKS
 
 DEFAULT = "default"
 
-#: What each kind looks like in a tool's outcome.
+#: What each kind looks like in a tool's outcome, as JSON text in which the kind is found.
 MASK_EXAMPLES = {
-    "wrapper_nonce": '<<<EXTERNAL_UNTRUSTED_CONTENT id="0123456789abcdef">>> … and its end marker',
+    "wrapper_nonce": (
+        r'"<<<EXTERNAL_UNTRUSTED_CONTENT id=\"0123456789abcdef\">>> text'
+        r' <<<END_EXTERNAL_UNTRUSTED_CONTENT id=\"0123456789abcdef\">>>"'
+    ),
 }
 
 
 def bits_of(names: str) -> int:
-    """Return the mask for names separated by commas; `default` stands for all that are masked by default."""
+    """Return the mask for names separated by commas; `default` stands for all kinds that are masked by default."""
     bits = 0
-    for name in filter(None, (part.strip().lower() for part in names.split(","))):
-        if name not in MASKS:
-            raise Failure(f"--mask: unknown kind `{name}` (known: {', '.join(MASKS)})")
-        bits |= _bit(name)
+    for name in filter(None, (part.strip().lower().replace("-", "_") for part in names.split(","))):
+        if name == DEFAULT:
+            bits |= sum(MASK_KINDS.values())
+        elif name in MASK_KINDS:
+            bits |= MASK_KINDS[name]
+        else:
+            raise Failure(f"--mask: unknown kind `{name}` (known: {', '.join((DEFAULT, *MASK_KINDS))})")
     return bits
 
 
 def names_of(bits: int) -> list[str]:
     """Return the names of the kinds in a mask."""
-    return [name for name in MASKS if name != DEFAULT and _bit(name) & bits]
-
-
-def _bit(name: str) -> int:
-    found = getattr(_core, name.upper())
-    assert isinstance(found, int)
-    return found
+    return [name for name, bit in MASK_KINDS.items() if bit & bits]

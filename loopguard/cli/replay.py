@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 #: As many calls without outcome are remembered as the engine remembers.
 _OPEN_CALLS_MAX = 1024
+_REFUSED_TOLD = 10
 
 
 @dataclass(slots=True)
@@ -72,8 +73,7 @@ class Replay:
             try:
                 answer = run.apply(frame, item.at)
             except InvalidFrame as error:
-                self.refused += 1
-                print(f"loopguard: {path}:{item.line}: frame refused, {error.reason}: {error}", file=sys.stderr)
+                self._tell_refused(f"{path}:{item.line}", error)
                 answer = None
             if isinstance(frame, CallBatch):
                 if not frame.dry_run:
@@ -83,6 +83,13 @@ class Replay:
                 yield steps.settle(run.run_id, item.index, answer)
         if run is not None:
             self.engine.close(run.run_id)
+
+    def _tell_refused(self, place: str, error: InvalidFrame) -> None:
+        self.refused += 1
+        if self.refused <= _REFUSED_TOLD:
+            print(f"loopguard: {place}: frame refused, {error.reason}: {error}", file=sys.stderr)
+        elif self.refused == _REFUSED_TOLD + 1:
+            print("loopguard: further refused frames are only counted", file=sys.stderr)
 
     def _open(self, run: RunOpen, place: str) -> Run:
         self.runs += 1

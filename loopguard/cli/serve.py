@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Annotated
 
 import typer
@@ -37,6 +36,6 @@ def command(
         bracketed = f"[{host}]" if host and ":" in host and not host.startswith("[") else host
         address = f"{bracketed or LOOPBACK}:{PORT if port is None else port}"
     settings, configuration = load_settings(
-        os.environ, config=config, address=address, log_level=log_level, drain_grace_s=drain_grace
+        config=config, address=address, log_level=log_level, drain_grace_s=drain_grace
     )
     return run(settings, configuration)

@@ -82,6 +82,13 @@ class Vector:
     expect_error: dict[str, Any] | None
     steps: list[Step] = field(default_factory=list)
 
+    @property
+    def streams(self) -> bool:
+        """Whether any server can play it: it needs no configuration file and compares no digests of records."""
+        return self.config_file is None and not any(
+            isinstance(act, Records) for step in self.steps for act in step.acts
+        )
+
 
 def parse_vector(text: bytes, place: Place) -> Vector:
     """Read one vector. Raises `InvalidTrace` for anything that it does not know."""

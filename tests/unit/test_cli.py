@@ -1,0 +1,325 @@
+"""The command line: what is printed, and with which code it ends."""
+
+import gzip
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from loopguard import cli
+from loopguard.cli import replay as replay_command
+
+Loopguard = Callable[..., tuple[int, str, str]]
+
+SAME_CALL = '{"calls": [{"tool": "read", "args": {"path": "a"}}]}\n{"outcome": {"result": "text"}}\n'
+
+
+@pytest.fixture(name="loopguard")
+def _loopguard(capsys: pytest.CaptureFixture[str]) -> Loopguard:
+    def run(*arguments: object) -> tuple[int, str, str]:
+        code = cli.run([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+def trace(path: Path, *lines: str, run_id: str = "r") -> Path:
+    path.write_text(f'{{"open": {{"runId": "{run_id}"}}}}\n' + "".join(lines))
+    return path
+
+
+def stdin(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+
+def answers(out: str) -> list[dict[str, object]]:
+    return [json.loads(line) for line in out.splitlines()]
+
+
+def test_a_verdict_is_one_object_a_line(loopguard: Loopguard, tmp_path: Path) -> None:
+    path = trace(tmp_path / "t.jsonl", SAME_CALL * 11)
+
+    code, out, err = loopguard("replay", "--json", path)
+
+    assert (code, err) == (0, "")
+    read = answers(out)
+    assert len(read) == 22
+    assert read[0] == {"runId": "r", "step": 0, "frame": 1, "callId": "c1", "action": "ALLOW", "on": "call"}
+    assert read[1] == {"runId": "r", "step": 0, "frame": 2, "callId": "c1", "action": "ALLOW", "on": "outcome"}
+
+
+def test_an_alarm_names_detector_level_and_count(loopguard: Loopguard, tmp_path: Path) -> None:
+    path = trace(tmp_path / "t.jsonl", SAME_CALL * 11)
+
+    _, out, _ = loopguard("replay", "--json", path)
+
+    assert answers(out)[20] == {
+        "runId": "r",
+        "step": 10,
+        "frame": 21,
+        "callId": "c11",
+        "action": "WARN",
+        "detector": "generic_repeat",
+        "level": "warning",
+        "count": 10,
+        "on": "call",
+    }
+
+
+def test_a_replay_observes_and_goes_on_to_the_end(loopguard: Loopguard, tmp_path: Path) -> None:
+    path = trace(tmp_path / "t.jsonl", SAME_CALL * 25)
+
+    code, out, _ = loopguard("replay", "--json", path)
+
+    assert code == 1
+    actions = [answer["action"] for answer in answers(out) if answer["on"] == "call"]
+    assert actions[20:] == ["BLOCK"] * 5
+    assert len(answers(out)) == 50
+
+
+def test_enforcing_ends_the_run_and_goes_on_to_the_end(loopguard: Loopguard, tmp_path: Path) -> None:
+    path = trace(tmp_path / "t.jsonl", SAME_CALL * 25)
+
+    code, out, _ = loopguard("replay", "--json", "--mode", "enforce", path)
+
+    assert code == 1
+    actions = [answer["action"] for answer in answers(out) if answer["on"] == "call"]
+    assert actions[20:] == ["BLOCK", "ABORT", "ABORT", "ABORT", "ABORT"]
+
+
+def test_the_open_frame_names_the_mode(loopguard: Loopguard, tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"open": {"runId": "r", "mode": "ENFORCE"}}\n' + SAME_CALL * 23)
+
+    _, out, _ = loopguard("replay", "--json", path)
+
+    assert [a["action"] for a in answers(out) if a["on"] == "call"][20:] == ["BLOCK", "ABORT", "ABORT"]
+
+
+def test_steps_count_calls_and_outcomes_find_theirs(loopguard: Loopguard, tmp_path: Path) -> None:
+    path = trace(
+        tmp_path / "t.jsonl",
+        '{"calls": [{"tool": "a", "callId": "x"}, {"tool": "b", "callId": "y"}]}\n',
+        '{"check": [{"tool": "c"}]}\n',
+        '{"outcome": {"callId": "y"}}\n{"userMessage": {}}\n',
+        '{"calls": [{"tool": "c", "callId": "x"}]}\n{"outcome": {"callId": "x"}}\n',
+        '{"open": {"runId": "s"}}\n{"calls": [{"tool": "a"}]}\n',
+    )
+
+    _, out, _ = loopguard("replay", "--json", path)
+
+    assert [(a["runId"], a["step"], a["frame"], a["on"]) for a in answers(out)] == [
+        ("r", 0, 1, "call"), ("r", 1, 1, "call"), ("r", 2, 2, "call"), ("r", 1, 3, "outcome"),
+        ("r", 2, 5, "call"), ("r", 2, 6, "outcome"), ("s", 0, 1, "call"),
+    ]  # fmt: skip
+
+
+def test_a_refused_frame_is_told_and_passed_over(loopguard: Loopguard, tmp_path: Path) -> None:
+    path = trace(
+        tmp_path / "t.jsonl",
+        '{"outcome": {"callId": "no"}}\n',
+        '{"calls": [{"tool": " "}]}\n',
+        '{"calls": [{"tool": "a"}]}\n',
+    )
+
+    code, out, err = loopguard("replay", "--json", path)
+
+    assert code == 0
+    assert [answer["step"] for answer in answers(out)] == [1]
+    assert [line.split(": ")[1:3] for line in err.splitlines()] == [
+        [f"{path}:2", "frame refused, UNKNOWN_CALL"],
+        [f"{path}:3", "frame refused, EMPTY_TOOL"],
+    ]
+
+
+def test_people_get_the_alarms_and_a_summary(loopguard: Loopguard, tmp_path: Path) -> None:
+    path = trace(tmp_path / "t.jsonl", SAME_CALL * 25)
+
+    code, out, _ = loopguard("replay", path)
+
+    first, warn, block, summary = out.splitlines()
+    assert code == 1
+    assert "no configuration file" in first
+    assert warn.startswith("r step 10 call read WARN generic_repeat (warning) 10 of 10: ")
+    assert block.startswith("r step 20-24 call read BLOCK generic_repeat (critical) 20-24 of 20: ")
+    assert summary == "1 run, 25 calls: 19 ALLOW, 1 WARN, 5 BLOCK, 0 ABORT."
+
+
+def test_a_configuration_file_replaces_the_default(loopguard: Loopguard, tmp_path: Path) -> None:
+    path = trace(tmp_path / "t.jsonl", SAME_CALL * 25)
+    (tmp_path / "empty.json5").write_text("{}")
+
+    code, out, _ = loopguard("replay", "--config", tmp_path / "empty.json5", path)
+
+    assert (code, out) == (0, "1 run, 25 calls: 25 ALLOW, 0 WARN, 0 BLOCK, 0 ABORT.\n")
+
+
+def test_many_files_folders_and_gzip_are_read(loopguard: Loopguard, tmp_path: Path) -> None:
+    trace(tmp_path / "a.jsonl", SAME_CALL, run_id="a")
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "b.jsonl.gz").write_bytes(gzip.compress(b'{"open": {"runId": "b"}}\n' + SAME_CALL.encode()))
+    (tmp_path / "deep" / "labels.jsonl").write_text('{"run_id": "a"}\n')
+    (tmp_path / "notes.txt").write_text("nothing")
+
+    code, out, err = loopguard("replay", "--json", tmp_path, tmp_path / "a.jsonl")
+
+    assert code == 0
+    assert [answer["runId"] for answer in answers(out)[::2]] == ["a", "b", "a"]
+    assert err == f"loopguard: {tmp_path}/deep/labels.jsonl: left out, it does not begin with `open`\n"
+
+
+def test_standard_input_is_read_also_as_gzip(loopguard: Loopguard, monkeypatch: pytest.MonkeyPatch) -> None:
+    for data in (b"\xef\xbb\xbf" + b'{"open": {"runId": "i"}}\r\n{"calls": [{"tool": "a"}]}\r\n',):
+        for sent in (data, gzip.compress(data)):
+            stdin(monkeypatch, sent)
+
+            code, out, _ = loopguard("replay", "--json", "-")
+
+            assert (code, answers(out)[0]["runId"]) == (0, "i")
+
+
+BROKEN_GZIP = gzip.compress(b'{"open": {"runId": "i"}}\n' * 99)[:-12]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b'{"open": {"runId": "r"}}\nx', "{path}:2: a frame must be an object"),
+        (b'{"open": {"runId": "r", "config": {"maxLoops": 3}}}', "{path}:1: `maxLoops`: "),
+        (b'{"open": {"runId": "r", "config": {"warningThreshold": "5"}}}', "{path}:1: `warningThreshold`: "),
+        (b'{"open": {"runId": " "}}', "{path}:1: `runId`: "),
+        (b'{"open": {"runId": "r", "profile": "none"}}', "{path}:1: `profile`: "),
+        (b'{"open": {"runId": "r", "digestScheme": 9}}', "{path}:1: digest scheme 9"),
+        (b'{"calls": []}', "{path}:1: a frame outside of a run"),
+        (BROKEN_GZIP, "{path}:"),
+        (b"\x1f\x8bnothing", "{path}:1: broken gzip data"),
+    ],
+)
+def test_unreadable_input_ends_with_one_line(loopguard: Loopguard, tmp_path: Path, data: bytes, message: str) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(data)
+
+    code, _, err = loopguard("replay", "--json", path)
+
+    assert code == 2
+    assert err.startswith("loopguard: " + message.format(path=path))
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nonsense"], "No such command 'nonsense'"),
+        (["replay"], "Missing argument 'FILE…'"),
+        (["replay", "--nonsense", "x"], "No such option: --nonsense"),
+        (["replay", "--mode", "watch", "x"], "'watch' is not one of observe, enforce"),
+        (["replay", "nowhere.jsonl"], "nowhere.jsonl: No such file or directory"),
+        (["replay", "--config", "nowhere.json5", "x"], "nowhere.json5: No such file or directory"),
+        (["explain", "nowhere.jsonl"], "nowhere.jsonl: No such file or directory"),
+        (["hash", "nowhere.json"], "nowhere.json: No such file or directory"),
+        (["hash"], "nothing to hash"),
+        (["hash", "--mask", "nonsense", "x"], "unknown kind `nonsense`"),
+        (["conformance", "nowhere.jsonl"], "nowhere.jsonl: No such file or directory"),
+        (["config", "check", "nowhere.json5"], "nowhere.json5: No such file or directory"),
+        (["bench", "hash", "nowhere.json"], "nowhere.json: No such file or directory"),
+        (["serve", "--port", "99999"], "less than or equal to 65535"),
+        (["serve", "--address", "a:1", "--port", "1"], "excludes"),
+    ],
+)
+def test_bad_usage_ends_with_one_line(
+    loopguard: Loopguard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    code, out, err = loopguard(*arguments)
+
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.startswith("loopguard: ")
+    assert err.count("\n") == 1
+
+
+def test_a_folder_without_traces_is_bad_input(loopguard: Loopguard, tmp_path: Path) -> None:
+    (tmp_path / "labels.jsonl").write_text('{"run_id": "a"}\n')
+
+    code, _, err = loopguard("replay", tmp_path)
+
+    assert code == 2
+    assert f"{tmp_path}: no traces below this folder" in err
+
+
+def test_without_a_command_the_help_is_shown(loopguard: Loopguard) -> None:
+    code, out, err = loopguard()
+
+    assert (code, err) == (2, "")
+    assert all(command in out for command in cli.COMMANDS)
+
+
+@pytest.mark.parametrize("command", [*cli.COMMANDS, "config check", "bench hash"])
+def test_every_command_explains_itself(loopguard: Loopguard, command: str) -> None:
+    code, out, _ = loopguard(*command.split(), "--help")
+
+    assert code == 0
+    assert "Usage" in out
+
+
+@pytest.mark.parametrize(
+    ("command", "missing", "extra"),
+    [("replay", ["typer", "rich"], "cli"), ("", ["rich"], "cli"), ("serve", ["grpc", "structlog"], "server")],
+)
+def test_a_missing_extra_is_named(
+    loopguard: Loopguard, monkeypatch: pytest.MonkeyPatch, command: str, missing: list[str], extra: str
+) -> None:
+    monkeypatch.setattr(cli, "_installed", lambda module: module not in missing)
+
+    code, _, err = loopguard(*filter(None, [command]))
+
+    assert code == 2
+    assert f"pip install 'loopguard-grpc[{extra}]'" in err
+    assert f"(missing: {', '.join(missing)})" in err
+    assert err.count("\n") == 1
+
+
+def test_the_version_is_told(loopguard: Loopguard) -> None:
+    from loopguard import __version__
+
+    assert loopguard("--version") == (0, f"loopguard {__version__}\n", "")
+
+
+def test_an_interrupt_ends_quietly(loopguard: Loopguard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(replay_command, "find_traces", interrupt)
+
+    assert loopguard("replay", tmp_path) == (130, "", "")
+
+
+def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
+    path = trace(tmp_path / "t.jsonl", SAME_CALL * 2000)
+    program = [sys.executable, "-c", "from loopguard.cli import main; main()", "replay", "--json", str(path)]
+
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr is not None
+        complaints = process.stderr.read()
+
+    assert complaints == b""
+    assert process.returncode == 141
+
+
+def test_a_surrogate_in_what_is_shown_is_no_traceback(loopguard: Loopguard, tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"\\ud800": 1}')
+
+    code, _, err = loopguard("replay", path)
+
+    assert code == 2
+    assert "unknown key" in err

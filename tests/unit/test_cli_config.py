@@ -1,0 +1,120 @@
+"""`config` says what is wrong with a file, and what is in effect."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from loopguard import cli
+
+Loopguard = Callable[..., tuple[int, str, str]]
+
+FILE = """{ // one of OpenClaw's files
+  gateway: {port: 1, port: 2},
+  tools: {profile: "coding", loopDetection: {enabled: true, warningThreshold: 5}},
+  agents: {entries: {scout: {tools: {loopDetection: {criticalThreshold: 12}}}}},
+}
+"""
+
+
+@pytest.fixture(name="loopguard")
+def _loopguard(capsys: pytest.CaptureFixture[str]) -> Loopguard:
+    def run(*arguments: object) -> tuple[int, str, str]:
+        code = cli.run([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture(name="file")
+def _file(tmp_path: Path) -> Path:
+    path = tmp_path / "openclaw.json"
+    path.write_text("\ufeff" + FILE, encoding="utf-8")
+    return path
+
+
+def test_a_good_file_is_fine_and_what_is_ignored_is_told(loopguard: Loopguard, file: Path) -> None:
+    assert loopguard("config", "check", file) == (
+        0,
+        f"{file}: fine (profile openclaw, 1 agent)\nignored, because they belong to others: gateway\n",
+        "",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("{\n tools: {loopDetection: {\n  maxLoops: 5}}}", 3, "maxLoops"),
+        (
+            '{\n tools: {\n loopDetection: {warningThreshold: "5"}}}',
+            3,
+            '`warningThreshold` must be an integer, not "5"',
+        ),
+        ("{\n tools: {loopDetection: {warningThreshold: 50}}}", 2, "`warningThreshold` (50) must be below"),
+        ("{\n tools: [}", 2, "not JSON5"),
+        ("{\n loopguard: {nonsense: 1}}", 2, "loopguard.nonsense"),
+        (
+            "{tools: {loopDetection: {\nhistorySize: 40,\nhistorySize: 50}}}",
+            3,
+            "`tools.loopDetection.historySize` stands",
+        ),
+        ("[]", None, "a configuration is an object"),
+    ],
+)
+def test_a_mistake_is_told_with_its_line(
+    loopguard: Loopguard, file: Path, text: str, line: int | None, message: str
+) -> None:
+    file.write_text(text)
+
+    code, out, err = loopguard("config", "check", file)
+
+    assert (code, out) == (2, "")
+    assert err.startswith(f"loopguard: {file}:{line}:" if line else f"loopguard: {file}: ")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_bytes_that_are_no_utf8_are_bad_input(loopguard: Loopguard, file: Path) -> None:
+    file.write_bytes(b"{\xff}")
+
+    assert loopguard("config", "check", file) == (2, "", f"loopguard: {file}: not UTF-8 (byte 1)\n")
+
+
+def test_effective_values_are_shown_with_their_origin(loopguard: Loopguard, file: Path) -> None:
+    code, out, _ = loopguard("config", "show", file, "--agent", "scout")
+
+    rows = [line.split("\t") for line in out.splitlines()[1:]]
+    assert (code, out.splitlines()[0]) == (0, "profile openclaw")
+    assert ["enabled", "true", "global"] in rows
+    assert ["warningThreshold", "5", "global"] in rows
+    assert ["criticalThreshold", "12", "agent"] in rows
+    assert ["historySize", "30", "default"] in rows
+    assert ["detectors.pingPong", "true", "default"] in rows
+    assert ["postCompactionGuard.windowSize", "3", "default"] in rows
+
+
+def test_effective_values_are_shown_to_programs(loopguard: Loopguard, file: Path) -> None:
+    code, out, _ = loopguard("config", "show", file, "--json")
+
+    shown = json.loads(out)
+    assert code == 0
+    assert shown["loopDetection"]["criticalThreshold"] == {"value": 20, "from": "default"}
+    assert shown["loopDetection"]["enabled"] == {"value": True, "from": "global"}
+
+
+def test_an_agent_that_the_file_does_not_name_gets_the_global_values(loopguard: Loopguard, file: Path) -> None:
+    code, out, _ = loopguard("config", "show", file, "--agent", "nobody")
+
+    assert code == 0
+    assert out.startswith("The file has no agent `nobody`")
+    assert "criticalThreshold\t20\tdefault" in out
+
+
+def test_the_schema_names_every_key(loopguard: Loopguard) -> None:
+    code, out, _ = loopguard("config", "schema")
+
+    schema = json.loads(out)
+    assert code == 0
+    assert schema["properties"].keys() >= {"tools", "agents", "loopguard"}
