@@ -611,12 +611,23 @@ def pick(bytes canonical not None, Names names not None):
     return picked(span_of(canonical), names)
 
 
-def read_arguments(data, Names names not None, *, rules=None):
+def read_arguments(data, Names names not None, *, Rules rules=None):
     """Return (digest, flags, picked) of arguments; `picked` is empty if the text of the first name does not occur."""
-    cdef Inspection seen = inspect(data, rules=rules)
-    if seen.flags & OPAQUE or names.kept[0] not in seen.canonical:
-        return seen.digest, seen.flags, []
-    return seen.digest, seen.flags, picked(span_of(seen.canonical), names)
+    cdef const native.Rules* paths = compiled(rules)
+    cdef Source source
+    cdef outcome.Span text
+    open_source(data, &source)
+    cdef native.Arena* arena = native.lease_arena()
+    try:
+        if not write(arena[0], source.data, source.size, 0, 0, paths, False):
+            return digest_bytes(source.data, source.size, native.kOpaqueSeed), OPAQUE, []
+        text = outcome.Span(<const char*>arena.text, <const char*>arena.text + arena.size)
+        if not outcome.mentions(text, names.views[0]):
+            return digest_result(arena[0]), <int>arena.flags, []
+        return digest_result(arena[0]), <int>arena.flags, picked(text, names)
+    finally:
+        native.return_arena(arena)
+        close_source(&source)
 
 
 def read_result(data, Names names not None):
@@ -625,15 +636,27 @@ def read_result(data, Names names not None):
     `details` (an object) and `text` (a string literal, trimmed) are those of a shaped result, `picked` the named members
     of `details`; of another result, and of what is not JSON, they are `None` and empty.
     """
-    cdef Inspection seen = inspect(data)
     cdef outcome.Result result
-    if not seen.flags & OPAQUE:
-        outcome.read_result(span_of(seen.canonical), result)
+    cdef bytes canonical
+    cdef int flags
+    cdef Source source
+    open_source(data, &source)
+    cdef native.Arena* arena = native.lease_arena()
+    try:
+        if not write(arena[0], source.data, source.size, 0, 0, NULL, False):
+            canonical = PyBytes_FromStringAndSize(<const char*>source.data, source.size)
+            return OPAQUE, canonical, False, False, None, None, []
+        flags = <int>arena.flags
+        canonical = PyBytes_FromStringAndSize(<const char*>arena.text, arena.size)
+    finally:
+        native.return_arena(arena)
+        close_source(&source)
+    outcome.read_result(span_of(canonical), result)
     if not result.shaped:
-        return seen.flags, seen.canonical, False, result.is_error, None, None, []
+        return flags, canonical, False, result.is_error, None, None, []
     return (
-        seen.flags,
-        seen.canonical,
+        flags,
+        canonical,
         True,
         result.is_error,
         slice_of(result.details) or b"{}",

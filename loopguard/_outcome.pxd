@@ -36,6 +36,7 @@ cdef extern from "native/outcome.hpp" namespace "loopguard::outcome" nogil:
     void read_result(Span whole, Result& result) except +
     void pick(Span value, const vector[string_view]& names, vector[Span]& found) except +
     Span trim(Span inside)
+    bool mentions(Span whole, string_view name)
     void decode(Span inside, string& text) except +
 
 cdef extern from "native/failure.hpp" namespace "loopguard::failure" nogil:

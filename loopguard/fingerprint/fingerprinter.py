@@ -14,7 +14,7 @@ from loopguard.fingerprint.reading import Parts, core_rules, quoted
 from loopguard.model import Call, Outcome, Record, Status
 from loopguard.rules import Rule, RuleSet, load_rules
 from loopguard.rules.edit import edit_at
-from loopguard.rules.path import Path
+from loopguard.rules.path import ROOTS, Path
 from loopguard.rules.plan import plan_for
 from loopguard.rules.rule import SHAPES
 
@@ -67,6 +67,12 @@ class Fingerprinter:
         for shape in SHAPES:
             if not any(rule.decides and rule.shape == shape and rule.always for rule in self._rules):
                 raise InvalidRule(f"no rule for the {shape} outcome of every tool")
+        for root in ROOTS:
+            # Whatever comes together later for one tool is a part of this.
+            try:
+                core_rules(edit_at(Path(root, ()), self._rules))
+            except (OverflowError, ValueError) as error:
+                raise InvalidRule(f"the paths of all rules together: {error}") from error
 
     def call(self, call: Call | Record) -> CallPrint:
         """Return a call's print.

@@ -6,8 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from loopguard import _core
-from loopguard.fingerprint.reading import Getter, Parts, all_hold, direct, getter, quoted, reader, tests_of
-from loopguard.rules.edit import edit_at
+from loopguard.fingerprint.reading import Parts, Reader, all_hold, direct, place_reader, quoted, tests_of, value_reader
 from loopguard.rules.rule import KINDS
 
 if TYPE_CHECKING:
@@ -57,17 +56,20 @@ class Judge:
 class _Ready:
     """A case made ready; what it reads is made once for each combination of free rules that hold."""
 
-    __slots__ = ("_case", "_direct", "_free", "_getters", "_kind", "_read", "_variants", "_volatile", "failed", "tests")
+    __slots__ = (
+        "_case", "_direct", "_free", "_kind", "_place", "_readers", "_rule", "_variants", "_volatile", "failed", "tests",
+    )  # fmt: skip
 
     def __init__(self, case: Case, names: tuple[str, ...], action: bytes) -> None:
         self._case = case
-        self._read = partial(reader, names=names, action=action)
+        self._rule = case.rule
+        self._place = partial(place_reader, names=names, action=action)
         self._kind = TAGS[case.rule.kind]
         self._free = tuple((rule.failed, tests_of(rule, names)) for rule in case.free)
         # What most outcomes need is there already, and nothing of it has to be left out.
         self._direct = None if case.free else direct(case.rule.values or (), case.fixed)
-        self._variants: dict[tuple[bool, ...], tuple[Getter, ...]] = {}
-        self._getters = self._variant(())
+        self._variants: dict[tuple[bool, ...], tuple[Reader, ...]] = {}
+        self._readers = self._variant(())
         self._volatile = tuple((names.index(name), name) for name in case.rule.volatile)
         self.failed = case.rule.failed
         self.tests = tests_of(case.rule, names)
@@ -77,7 +79,7 @@ class _Ready:
         values = (
             self._direct(parts)
             if self._direct is not None
-            else [getter(parts, stripped) for getter in self._getters_for(parts, made.failed)]
+            else [read(parts, stripped) for read in self._readers_for(parts, made.failed)]
         )
         if _NONCE_START in parts[1]:
             made.digest = _core.fingerprint_values(self._kind, values, mask=_NONCE)
@@ -90,29 +92,27 @@ class _Ready:
                 stripped.append(name)
         if stripped:
             made.stripped = tuple(dict.fromkeys(stripped))
-        rule = self._case.rule
+        rule = self._rule
         if rule.stuck:
             made.stuck = True
         if rule.identity:
             made.identity = _failure_identity(values)
 
-    def _getters_for(self, parts: Parts, failed: bool) -> tuple[Getter, ...]:
+    def _readers_for(self, parts: Parts, failed: bool) -> tuple[Reader, ...]:
         if not self._free:
-            return self._getters
+            return self._readers
         return self._variant(
             tuple((wanted is None or wanted is failed) and all_hold(tests, parts) for wanted, tests in self._free)
         )
 
-    def _variant(self, holding: tuple[bool, ...]) -> tuple[Getter, ...]:
-        getters = self._variants.get(holding)
-        if getters is None:
+    def _variant(self, holding: tuple[bool, ...]) -> tuple[Reader, ...]:
+        readers = self._variants.get(holding)
+        if readers is None:
             free = (rule for rule, holds in zip(self._case.free, holding, strict=False) if holds)
             rules = (*self._case.fixed, *free)
-            getters = tuple(
-                getter(value, self._read, edit_at(value.path, rules)) for value in self._case.rule.values or ()
-            )
-            self._variants[holding] = getters
-        return getters
+            readers = tuple(value_reader(value, self._place, rules) for value in self._rule.values or ())
+            self._variants[holding] = readers
+        return readers
 
 
 def _failure_identity(values: Sequence[bytes | None]) -> bytes | None:

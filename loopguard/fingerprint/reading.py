@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from operator import itemgetter
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from loopguard import _core
 from loopguard.rules.edit import Edit, edit_at
-from loopguard.rules.path import Path
 from loopguard.rules.rule import TYPES, Condition, Prune, Rule, Typed, Value
+
+if TYPE_CHECKING:
+    from loopguard.rules.path import Path
 
 #: What `_core.read_result` gives, all of it canonical: flags, the whole, shaped, isError, details, text, and the picked
 #: members of details.
 Parts = tuple[int, bytes, bool, bool, bytes | None, bytes | None, list[bytes | None]]
-Reader = Callable[[Parts], bytes | None]
-#: Reads a value and appends to the list what was left out of it.
-Getter = Callable[[Parts, list[str]], bytes | None]
+#: Reads a value from the parts and appends to the list what was left out of it.
+Reader = Callable[[Parts, list[str]], bytes | None]
 Test = Callable[[Parts], bool]
 
 _TYPE_OF: Final = {
@@ -27,36 +28,37 @@ _TYPE_OF: Final = {
     ord("f"): "boolean",
     ord("n"): "null",
 }
+_NULL: Final = b"null"
 _TYPE_CODES: Final = {name: code for code, name in enumerate(TYPES, 1)}
 _INDEX: Final = {"details": 4, "text": 5, "value": 1, "message": 1}
 _CONTENT: Final = _core.Names(("content",))
 _ROOTS: Final[dict[str, Reader]] = {
-    "details": lambda parts: parts[4],
-    "text": lambda parts: parts[5],
-    "content": lambda parts: _core.pick(parts[1], _CONTENT)[0],
-    "value": lambda parts: parts[1],
-    "message": lambda parts: parts[1],
+    "details": lambda parts, _: parts[4],
+    "text": lambda parts, _: parts[5],
+    "content": lambda parts, _: _core.pick(parts[1], _CONTENT)[0],
+    "value": lambda parts, _: parts[1],
+    "message": lambda parts, _: parts[1],
 }
 
 
-def reader(path: Path, names: tuple[str, ...], action: bytes) -> Reader:
+def place_reader(path: Path, names: tuple[str, ...], action: bytes) -> Reader:
     """Return what reads a place that has no wildcard; `names` are those that were picked from `details`."""
     keys = path.keys
     root: Reader
     if path.root == "details" and keys:
         index = names.index(keys[0])
         keys = keys[1:]
-        root = lambda parts: parts[6][index]  # noqa: E731 - one form for all roots
+        root = lambda parts, _: parts[6][index]  # noqa: E731 - one form for all roots
     elif path.root == "action":
-        root = lambda _: action  # noqa: E731 - as above
+        root = lambda *_: action  # noqa: E731 - as above
     else:
         root = _ROOTS[path.root]
     if not keys:
         return root
     steps = tuple(_core.Names((key,)) for key in keys)
 
-    def read(parts: Parts) -> bytes | None:
-        found = root(parts)
+    def read(parts: Parts, stripped: list[str]) -> bytes | None:
+        found = root(parts, stripped)
         for step in steps:
             if found is None:
                 return None
@@ -86,10 +88,10 @@ def _test(condition: Condition, names: tuple[str, ...]) -> Test:
     if condition.path.root == "details" and len(keys) == 1 and not type_:
         index = names.index(keys[0])
         return lambda parts: parts[6][index] in wanted
-    read = reader(condition.path, names, b"")
+    read = place_reader(condition.path, names, b"")
 
     def holds(parts: Parts) -> bool:
-        found = read(parts)
+        found = read(parts, [])
         if found is None:
             return False
         return _type(found) == type_ if type_ else found in wanted
@@ -101,78 +103,79 @@ def direct(values: tuple[Value, ...], rules: tuple[Rule, ...]) -> Callable[[Part
     """Return what takes all values from the parts as they are, `None` if that is not all there is to do."""
     indexes = []
     for value in values:
-        if value != Value(Path(value.path.root, ())) or value.path.root not in _INDEX or edit_at(value.path, rules):
+        path = value.path
+        if value != Value(path) or path.keys or path.root not in _INDEX or not edit_at(path, rules).idle:
             return None
-        indexes.append(_INDEX[value.path.root])
+        indexes.append(_INDEX[path.root])
     if not indexes:
         return None
     return itemgetter(*indexes) if len(indexes) > 1 else itemgetter(slice(indexes[0], indexes[0] + 1))
 
 
-def getter(value: Value, place: Callable[[Path], Reader], edit: Edit) -> Getter:
-    """Return what reads a value that counts; `place` makes a reader of a path."""
-    if () in edit.drop:
-        return lambda *_: None
-    find = place(value.path)
-    if value != Value(value.path):
-        find = _finder(value, find, place(value.otherwise) if value.otherwise else None)
-    if not (edit or value.prune):
-        return lambda parts, _: find(parts)
-    change = _editor(value.prune, edit)
+def value_reader(value: Value, place: Callable[[Path], Reader], rules: tuple[Rule, ...]) -> Reader:
+    """Return what reads a value that counts, edited by the rules; `place` makes a reader of a path."""
+    first = _edited(_found(value, place(value.path)), value.prune, edit_at(value.path, rules))
+    if value.otherwise is None and value.default == _NULL:
+        return first
+    other = value_reader(Value(value.otherwise), place, rules) if value.otherwise else None
+    default = value.default
 
-    def get(parts: Parts, stripped: list[str]) -> bytes | None:
-        found = find(parts)
-        return None if found is None else change(found, stripped)
+    def read(parts: Parts, stripped: list[str]) -> bytes | None:
+        found = first(parts, stripped)
+        if found is None and other is not None:
+            found = other(parts, stripped)
+        return default if found is None else found
 
-    return get
+    return read
 
 
-def _finder(value: Value, read: Reader, otherwise: Reader | None) -> Reader:
-    if value.exactly:
-        return lambda parts: b"true" if read(parts) == value.exactly else b"false"
-    only = value.only
+def _found(value: Value, read: Reader) -> Reader:
+    """Return what reads a value if it is as the rule wants it."""
+    only, trim, exactly = value.only, value.trim, value.exactly
+    if exactly:
+        return lambda parts, stripped: b"true" if read(parts, stripped) == exactly else b"false"
+    if not (only or trim or value.parse):
+        return read
     parse = _core.Names((value.parse,)) if value.parse else None
 
-    def find(parts: Parts) -> bytes | None:
-        found = read(parts)
-        if found is not None and only and _type(found) != only:
-            found = None
-        if found is not None and value.trim:
+    def find(parts: Parts, stripped: list[str]) -> bytes | None:
+        found = read(parts, stripped)
+        if found is None or (only and _type(found) != only):
+            return None
+        if trim and found.startswith(b'"'):
             found = _core.trim(found)
             if found == b'""':
-                found = None
-        if found is None and otherwise is not None:
-            found = otherwise(parts)
-        if found is None:
-            return value.default
+                return None
         return found if parse is None else _parsed(found, parse)
 
     return find
 
 
-def _editor(prune: Prune | None, edit: Edit) -> Callable[[bytes, list[str]], bytes]:
+def _edited(read: Reader, prune: Prune | None, edit: Edit) -> Reader:
+    """Return what reads a value without what rules leave out."""
+    if edit.gone:
+        return lambda *_: None
+    if edit.idle and prune is None:
+        return read
     names = tuple((f'"{name}"'.encode(), name) for name in edit.names)
     rules = core_rules(edit)
-    mask = _bits(kind for keys, kinds in edit.mask if not keys for kind in kinds)
-    sides = (
-        (_typed(prune.member), tuple(map(_typed, prune.beside)), tuple(map(_typed, prune.beside_any)))
-        if prune
-        else None
-    )
+    mask = _bits(edit.mask)
+    masks = bool(edit.mask or edit.masks_below)
 
-    def change(found: bytes, stripped: list[str]) -> bytes:
-        if sides is not None:
-            whole, found = found, _core.prune(found, *sides)
+    def change(parts: Parts, stripped: list[str]) -> bytes | None:
+        found = read(parts, stripped)
+        if found is None:
+            return None
+        if prune is not None:
+            whole, found = found, _pruned(found, prune)
             if found is not whole:
-                stripped.append(sides[0][0])
-        if not edit:
-            return found
+                stripped.append(prune.member.name)
         stripped += [name for needle, name in names if needle in found]
-        if not edit.mask:
-            return _core.canonicalize(found, rules=rules)
-        inspection = _core.inspect(found, rules=rules, mask=mask)
-        stripped += _kinds(inspection)
-        return inspection.canonical
+        if not masks:
+            return found if rules is None else _core.canonicalize(found, rules=rules)
+        seen = _core.inspect(found, rules=rules, mask=mask)
+        stripped += [name for name, bit in _core.MASK_KINDS.items() if any(kind == bit for kind, _, _ in seen.spans)]
+        return seen.canonical
 
     return change
 
@@ -184,21 +187,24 @@ def quoted(canonical: bytes) -> bytes:
 
 def core_rules(edit: Edit) -> _core.Rules | None:
     """Return the paths of an edit for the core, `None` if there are none."""
-    masks = [(keys, _bits(kinds)) for keys, kinds in edit.mask if keys]
-    if not (edit.drop or edit.keep or masks):
+    if not (edit.drop or edit.keep or edit.masks_below):
         return None
-    return _core.Rules(drop=edit.drop, keep=edit.keep, mask=masks)
+    return _core.Rules(edit.drop, edit.keep, [(keys, _bits(kinds)) for keys, kinds in edit.masks_below])
 
 
 def _bits(kinds: Iterable[str]) -> int:
     bits = 0
     for kind in kinds:
-        bits |= _core.MASK_KINDS[kind]
+        bits |= sum(_core.MASK_KINDS.values()) if kind == "default" else _core.MASK_KINDS[kind]
     return bits
 
 
-def _kinds(inspection: _core.Inspection) -> list[str]:
-    return [name for name, bit in _core.MASK_KINDS.items() if any(kind == bit for kind, _, _ in inspection.spans)]
+def _pruned(data: bytes, prune: Prune) -> bytes:
+    return _core.prune(data, _typed(prune.member), _each(prune.beside), _each(prune.beside_any))
+
+
+def _each(members: tuple[Typed, ...]) -> tuple[tuple[str, int], ...]:
+    return tuple(_typed(member) for member in members)
 
 
 def _type(data: bytes) -> str:

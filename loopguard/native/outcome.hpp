@@ -106,6 +106,11 @@ inline bool is_name(Span key, std::string_view name) noexcept {
     return key.size() == name.size() && std::memcmp(key.begin, name.data(), name.size()) == 0;
 }
 
+// Whether the text of a key occurs anywhere, as a key or not.
+inline bool mentions(Span whole, std::string_view name) noexcept {
+    return std::string_view(whole.begin, whole.size()).find(name) != std::string_view::npos;
+}
+
 // Spans of the named members of an object; what is missing stays empty.
 inline void pick(Span object, const std::vector<std::string_view>& names, std::vector<Span>& found) {
     found.assign(names.size(), Span{});

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
 
 from loopguard.errors import InvalidRule
-from loopguard.rules.path import Path, PathError, parse_path
+from loopguard.rules.path import DEEP, Path, PathError, parse_path
 from loopguard.rules.rule import KINDS, MASKS, SHAPES, TYPES, Condition, Prune, Rule, Target, Typed, Value
 
 _T = TypeVar("_T")
@@ -101,7 +101,7 @@ def _check_deciding(rule: Rule, place: Place) -> None:
 
 
 def _check_drop(rule: Rule, path: Path, place: Place) -> None:
-    if path.root == "action" or not path.keys:
+    if path.root == "action" or not set(path.keys) - {DEEP}:
         place.refuse(f"`{path}` can't be dropped")
     if path.root == "args" and (rule.when or rule.failed is not None or any(target.actions for target in rule.tools)):
         place.refuse(f"`{path}`: arguments are dropped for all calls of a tool or for none")

@@ -61,12 +61,12 @@ def parse_path(text: str) -> Path:
 def remainders(pattern: tuple[str, ...], place: tuple[str, ...]) -> list[tuple[str, ...]]:
     """Return what is left of a pattern below a place, one entry for each way in which it gets there.
 
-    An empty entry means that the pattern names the place itself.
+    An empty entry means that the pattern names the place itself, or something that contains it.
     """
+    if not pattern:
+        return [()]
     if not place:
         return [pattern]
-    if not pattern:
-        return []
     head, tail = pattern[0], pattern[1:]
     if head == DEEP:
         deeper = remainders(pattern, place[1:])
