@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _SHOWN_MAX = 60
+_CONTEXT = 16
 _ABSENT = object()
 _TRIED_MAX = 200
 
@@ -27,7 +28,7 @@ def counting_difference(one: bytes | None, other: bytes | None, digest: Callable
         if tried == _TRIED_MAX:
             break
         if digest(_text(_with(left, path, theirs))) != before:
-            return f"{_shown_path(path)}: {_shown(mine)} → {_shown(theirs)}"
+            return f"{_shown_path(path)}: {_shown_pair(mine, theirs)}"
     return None
 
 
@@ -57,7 +58,7 @@ def _with(value: Any, path: tuple[str | int, ...], new: Any) -> Any:
     if not path:
         return new
     step = path[0]
-    copy = dict(value) if isinstance(value, dict) else list(value)
+    copy: Any = dict(value) if isinstance(value, dict) else list(value)
     if new is _ABSENT and len(path) == 1:
         copy.pop(step)
     else:
@@ -75,8 +76,19 @@ def _shown_path(path: tuple[str | int, ...]) -> str:
     )
 
 
+def _shown_pair(one: Any, other: Any) -> str:
+    """Return both values on a line; long ones from shortly before the place where they begin to differ."""
+    left, right = _shown(one), _shown(other)
+    pairs = enumerate(zip(left, right, strict=False))
+    same = next((index for index, (a, b) in pairs if a != b), min(len(left), len(right)))
+    start = same - _CONTEXT if same > _SHOWN_MAX // 2 else 0
+    return f"{_cut(left, start)} → {_cut(right, start)}"
+
+
 def _shown(value: Any) -> str:
-    if value is _ABSENT:
-        return "absent"
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= _SHOWN_MAX else text[: _SHOWN_MAX - 1] + "…"
+    return "absent" if value is _ABSENT else json.dumps(value, ensure_ascii=False)
+
+
+def _cut(text: str, start: int) -> str:
+    shown = f"…{text[start:]}" if start else text
+    return shown if len(shown) <= _SHOWN_MAX else shown[: _SHOWN_MAX - 1] + "…"

@@ -62,7 +62,7 @@ def _print(moment: Moment) -> None:
     mine = letters.call(asked)
     evidence = _evidence(moment)
     print(f"\nhistory before this call ({len(moment.past)} of at most {run.config.history_size}; this call is {mine}):")
-    rows = [("", "step", "call", "tool", "same call", "same outcome", "")]
+    rows: list[tuple[str, ...]] = [("", "step", "call", "tool", "same call", "same outcome", "")]
     rows += [
         (
             "*" if past.call_id and past.call_id in evidence else "",
@@ -75,7 +75,8 @@ def _print(moment: Moment) -> None:
         )
         for past in moment.past
     ]
-    _print_rows(rows if moment.past else [])
+    if moment.past:
+        _print_rows(rows)
     if evidence:
         print("* counts for the finding")
     _print_near_misses(moment)
@@ -147,14 +148,9 @@ def _outcome_difference(moment: Moment, older: Past, newer: Past) -> str:
             continue
 
         def digest(text: bytes, name: str = name) -> bytes | None:
-            fields = {
-                "status": one.status,
-                "result": one.result,
-                "error": one.error,
-                "private": one.private,
-                name: text,
-            }
-            return moment.fingerprinter.outcome(older.print, Outcome(**fields)).digest
+            changed = Outcome("", one.status, one.result, one.result_digest, one.error, one.private)
+            setattr(changed, name, text)
+            return moment.fingerprinter.outcome(older.print, changed).digest
 
         found = counting_difference(getattr(one, name), getattr(other, name), digest)
         if found is not None:

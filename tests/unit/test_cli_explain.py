@@ -151,3 +151,11 @@ def test_the_first_difference_that_counts_is_found(one: bytes | None, other: byt
         return b"same" if b"volatile" in text else text.replace(b" ", b"")
 
     assert counting_difference(one, other, digest) == path
+
+
+def test_long_values_are_cut_to_where_they_differ() -> None:
+    one, other = (f'"{"x" * 500} {word} {"y" * 500}"'.encode() for word in ("left", "right"))
+
+    found = counting_difference(one, other, lambda text: text)
+
+    assert found == f"all of it: …{'x' * 15} left {'y' * 37}… → …{'x' * 15} right {'y' * 36}…"
