@@ -566,6 +566,9 @@ cdef inline _history.Digest digest_of(bytes digest) except *:
 
 # What outcome rules read, on canonical text only: slices of it, never a Python object per JSON value.
 
+cdef bytes NONCE_START = b"<<<EXTERNAL_UNTRUSTED_CONTENT"
+
+
 cdef inline object slice_of(outcome.Span span):
     if span.begin == span.end:
         return None
@@ -666,9 +669,14 @@ def read_result(data, Names names not None):
 
 
 def digest_canonical(tag, values):
-    """Return what `fingerprint_values` does, for values that are canonical already."""
+    """Return what `fingerprint_values` does with wrapper nonces masked, for values that are canonical already, and whether
+    that masked any.
+    """
     cdef string text
-    cdef bytes value
+    cdef size_t size = 2
+    for item in values:
+        size += 5 if item is None else 1 + <size_t>len(<bytes>item)
+    text.reserve(size)
     text.push_back(<char><int>tag)
     text.push_back(c"[")
     for item in values:
@@ -677,10 +685,13 @@ def digest_canonical(tag, values):
         if item is None:
             text.append(b"null")
         else:
-            value = item
-            text.append(PyBytes_AS_STRING(value), PyBytes_GET_SIZE(value))
+            text.append(PyBytes_AS_STRING(item), PyBytes_GET_SIZE(item))
     text.push_back(c"]")
-    return digest_bytes(<const uint8_t*>text.data(), text.size(), 0)
+    cdef bytes digest = digest_bytes(<const uint8_t*>text.data(), text.size(), 0)
+    if not outcome.mentions(outcome.Span(text.data(), text.data() + text.size()), view_of(NONCE_START)):
+        return digest, False
+    cdef bytes masked = fingerprint_values(tag, values, mask=WRAPPER_NONCE)
+    return masked, masked != digest
 
 
 def trim(bytes literal not None):
@@ -692,21 +703,29 @@ def trim(bytes literal not None):
     return b'"%b"' % PyBytes_FromStringAndSize(inside.begin, inside.end - inside.begin)
 
 
-def prune(bytes canonical not None, tuple member not None, tuple beside not None, tuple beside_any not None):
-    """Return JSON without `member` of each object, at any depth, that has all members `beside` and one of `beside_any`.
+@cython.final
+cdef class Pruner:
+    """Leaves out `member` of each object, at any depth, that has all members `beside` and one of `beside_any`.
 
-    Each is (name, kind); the kinds are 1 string, 2 number, 3 boolean, 4 null, 5 object, 6 array. Where nothing is left out
-    the argument itself comes back.
+    Each is (name, kind); the kinds are 1 string, 2 number, 3 boolean, 4 null, 5 object, 6 array.
     """
+    cdef list kept  # owns the names that the views look at
     cdef outcome.Pruner pruner
-    kept = [(quoted_name(name), kind) for name, kind in (member, *beside, *beside_any)]
-    pruner.key = typed(kept[0])
-    for pair in kept[1 : 1 + len(beside)]:
-        pruner.all.push_back(typed(pair))
-    for pair in kept[1 + len(beside) :]:
-        pruner.any.push_back(typed(pair))
-    pruner.write(span_of(canonical))
-    return PyBytes_FromStringAndSize(pruner.out.data(), pruner.out.size()) if pruner.pruned else canonical
+
+    def __cinit__(self, tuple member not None, beside, beside_any):
+        beside = tuple(beside)
+        self.kept = [(quoted_name(name), kind) for name, kind in (member, *beside, *beside_any)]
+        self.pruner.key = typed(self.kept[0])
+        for pair in self.kept[1 : 1 + len(beside)]:
+            self.pruner.all.push_back(typed(pair))
+        for pair in self.kept[1 + len(beside) :]:
+            self.pruner.any.push_back(typed(pair))
+
+    def prune(self, bytes canonical not None):
+        """Return the rest of `canonical`; where nothing is left out, that very object."""
+        cdef outcome.Pruner pruner = self.pruner
+        pruner.write(span_of(canonical))
+        return PyBytes_FromStringAndSize(pruner.out.data(), pruner.out.size()) if pruner.pruned else canonical
 
 
 cdef outcome.Typed typed(tuple pair):

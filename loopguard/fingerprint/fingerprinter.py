@@ -121,7 +121,7 @@ class Fingerprinter:
         if made.digest is not None:
             return made
         if digest is not None:
-            made.digest = _core.digest_canonical(TAGS["digest"], (b'"%b"' % digest.hex().encode(),))
+            made.digest, _ = _core.digest_canonical(TAGS["digest"], (b'"%b"' % digest.hex().encode(),))
         elif flags & _OPAQUE:
             made.digest = _core.fingerprint_values(TAGS["value"], (result,))
         else:
@@ -162,8 +162,11 @@ class Fingerprinter:
     def _private(self, made: OutcomePrint, private: bytes) -> None:
         seen = _core.inspect(private)
         made.flags |= seen.flags
-        made.digest = _core.fingerprint_values(TAGS["private"], (private,), mask=_NONCE)
-        if made.digest != _core.fingerprint_values(TAGS["private"], (private,)):
+        if seen.flags & _OPAQUE:
+            made.digest = _core.fingerprint_values(TAGS["private"], (private,))
+            return
+        made.digest, nonces = _core.digest_canonical(TAGS["private"], (seen.canonical,))
+        if nonces:
             made.stripped = ("wrapper_nonce",)
 
     def _tool(self, name: str) -> _Tool:

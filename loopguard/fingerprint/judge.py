@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from loopguard import _core
-from loopguard.fingerprint.reading import Parts, Reader, all_hold, direct, place_reader, quoted, tests_of, value_reader
+from loopguard.fingerprint.reading import Parts, Reader, direct, place_reader, quoted, test_of, value_reader
 from loopguard.rules.rule import KINDS
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ NO_RESULT: Final[Parts] = (0, b"null", False, False, None, None, [])
 TAGS: Final = {kind: number for number, kind in enumerate(("private", "digest", *KINDS), 1)}
 
 _NONCE: Final = _core.WRAPPER_NONCE
-_NONCE_START: Final = b"<<<EXTERNAL_UNTRUSTED_CONTENT"
 
 
 class Judge:
@@ -30,7 +29,7 @@ class Judge:
 
     def __init__(self, plan: Plan, action: str) -> None:
         self.names = _core.Names(plan.names)
-        self._vetoes = tuple(tests_of(rule, plan.names) for rule in plan.vetoes)
+        self._vetoes = tuple(test_of(rule, plan.names) for rule in plan.vetoes)
         self._cases = {
             shape: tuple(_Ready(case, plan.names, quoted(action.encode())) for case in cases)
             for shape, cases in plan.cases.items()
@@ -38,8 +37,8 @@ class Judge:
 
     def vetoes(self, parts: Parts) -> bool:
         """Tell whether a shaped result is a guard's own block."""
-        for tests in self._vetoes:  # noqa: SIM110 - a loop costs a third of a generator
-            if all_hold(tests, parts):
+        for test in self._vetoes:  # noqa: SIM110 - a loop costs a third of a generator
+            if test is None or test(parts):
                 return True
         return False
 
@@ -48,7 +47,7 @@ class Judge:
         for case in self._cases[shape]:
             if case.failed is not None and case.failed is not made.failed:
                 continue
-            if not case.tests or all_hold(case.tests, parts):
+            if case.test is None or case.test(parts):
                 case.settle(made, parts)
                 return
 
@@ -57,7 +56,8 @@ class _Ready:
     """A case made ready; what it reads is made once for each combination of free rules that hold."""
 
     __slots__ = (
-        "_case", "_direct", "_free", "_kind", "_place", "_readers", "_rule", "_variants", "_volatile", "failed", "tests",
+        "_case", "_direct", "_free", "_kind", "_place", "_readers", "_rule", "_variants", "_volatile", "failed",
+        "test",
     )  # fmt: skip
 
     def __init__(self, case: Case, names: tuple[str, ...], action: bytes) -> None:
@@ -65,14 +65,14 @@ class _Ready:
         self._rule = case.rule
         self._place = partial(place_reader, names=names, action=action)
         self._kind = TAGS[case.rule.kind]
-        self._free = tuple((rule.failed, tests_of(rule, names)) for rule in case.free)
+        self._free = tuple((rule.failed, test_of(rule, names)) for rule in case.free)
         # What most outcomes need is there already, and nothing of it has to be left out.
         self._direct = None if case.free else direct(case.rule.values or (), case.fixed)
         self._variants: dict[tuple[bool, ...], tuple[Reader, ...]] = {}
         self._readers = self._variant(())
         self._volatile = tuple((names.index(name), name) for name in case.rule.volatile)
         self.failed = case.rule.failed
-        self.tests = tests_of(case.rule, names)
+        self.test = test_of(case.rule, names)
 
     def settle(self, made: OutcomePrint, parts: Parts) -> None:
         stripped: list[str] = []
@@ -81,15 +81,12 @@ class _Ready:
             if self._direct is not None
             else [read(parts, stripped) for read in self._readers_for(parts, made.failed)]
         )
-        if _NONCE_START in parts[1]:
-            made.digest = _core.fingerprint_values(self._kind, values, mask=_NONCE)
-            if made.digest != _core.digest_canonical(self._kind, values):
-                stripped.append("wrapper_nonce")
-        else:
-            made.digest = _core.digest_canonical(self._kind, values)
-        for index, name in self._volatile:
-            if parts[6][index] is not None:
-                stripped.append(name)
+        made.digest, nonces = _core.digest_canonical(self._kind, values)
+        if nonces:
+            stripped.append("wrapper_nonce")
+        if self._volatile:
+            picked = parts[6]
+            stripped += [name for index, name in self._volatile if picked[index] is not None]
         if stripped:
             made.stripped = tuple(dict.fromkeys(stripped))
         rule = self._rule
@@ -102,7 +99,7 @@ class _Ready:
         if not self._free:
             return self._readers
         return self._variant(
-            tuple((wanted is None or wanted is failed) and all_hold(tests, parts) for wanted, tests in self._free)
+            tuple((wanted is None or wanted is failed) and (test is None or test(parts)) for wanted, test in self._free)
         )
 
     def _variant(self, holding: tuple[bool, ...]) -> tuple[Reader, ...]:

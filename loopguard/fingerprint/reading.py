@@ -68,17 +68,19 @@ def place_reader(path: Path, names: tuple[str, ...], action: bytes) -> Reader:
     return read
 
 
-def tests_of(rule: Rule, names: tuple[str, ...]) -> tuple[Test, ...]:
-    """Return the conditions of a rule as tests."""
-    return tuple(_test(condition, names) for condition in rule.when)
+def test_of(rule: Rule, names: tuple[str, ...]) -> Test | None:
+    """Return what tells whether all conditions of a rule hold of a shaped result, `None` if it has none."""
+    tests = tuple(_test(condition, names) for condition in rule.when)
+    if len(tests) <= 1:
+        return tests[0] if tests else None
 
+    def hold(parts: Parts) -> bool:
+        for test in tests:  # noqa: SIM110 - a loop costs a third of a generator
+            if not test(parts):
+                return False
+        return True
 
-def all_hold(tests: tuple[Test, ...], parts: Parts) -> bool:
-    """Tell whether every test holds of a shaped result."""
-    for test in tests:  # noqa: SIM110 - a loop costs a third of a generator
-        if not test(parts):
-            return False
-    return True
+    return hold
 
 
 def _test(condition: Condition, names: tuple[str, ...]) -> Test:
@@ -158,6 +160,9 @@ def _edited(read: Reader, prune: Prune | None, edit: Edit) -> Reader:
     if edit.idle and prune is None:
         return read
     names = tuple((f'"{name}"'.encode(), name) for name in edit.names)
+    pruner = None
+    if prune is not None:
+        pruner = _core.Pruner(_typed(prune.member), _each(prune.beside), _each(prune.beside_any))
     rules = core_rules(edit)
     mask = _bits(edit.mask)
     masks = bool(edit.mask or edit.masks_below)
@@ -166,10 +171,11 @@ def _edited(read: Reader, prune: Prune | None, edit: Edit) -> Reader:
         found = read(parts, stripped)
         if found is None:
             return None
-        if prune is not None:
-            whole, found = found, _pruned(found, prune)
-            if found is not whole:
+        if pruner is not None and prune is not None:
+            kept = pruner.prune(found)
+            if kept is not found:
                 stripped.append(prune.member.name)
+                found = kept
         stripped += [name for needle, name in names if needle in found]
         if not masks:
             return found if rules is None else _core.canonicalize(found, rules=rules)
@@ -197,10 +203,6 @@ def _bits(kinds: Iterable[str]) -> int:
     for kind in kinds:
         bits |= sum(_core.MASK_KINDS.values()) if kind == "default" else _core.MASK_KINDS[kind]
     return bits
-
-
-def _pruned(data: bytes, prune: Prune) -> bytes:
-    return _core.prune(data, _typed(prune.member), _each(prune.beside), _each(prune.beside_any))
 
 
 def _each(members: tuple[Typed, ...]) -> tuple[tuple[str, int], ...]:
