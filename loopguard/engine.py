@@ -10,20 +10,26 @@ from loopguard.config import Configuration
 from loopguard.detectors import PROFILES
 from loopguard.errors import InvalidConfig, InvalidFrame, Reason
 from loopguard.fingerprint import default_fingerprinter
+from loopguard.judgement import Judge
 from loopguard.model import DIGEST_SCHEME, Mode, RunOpen
-from loopguard.run import Run, Surroundings
+from loopguard.run import Run
+from loopguard.surroundings import Surroundings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from loopguard.events import Event
     from loopguard.fingerprint import Fingerprinter
+    from loopguard.loop_detection import LoopDetection
 
 #: Unicode's White_Space and the byte order mark.
 _BLANK: Final = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000\ufeff"
 )
+
+#: How many different judges are kept for sharing between runs.
+_SHARED: Final = 1024
 
 
 class Engine:
@@ -51,6 +57,8 @@ class Engine:
         if configuration.profile not in PROFILES:
             raise _unknown_profile(configuration.profile, "loopguard.profile")
         self.configuration = configuration
+        # Settings of single tools take no part in equality, so judges are shared within one configuration only.
+        self._judges: dict[tuple[str, LoopDetection], Judge] = {}
         self._around = Surroundings(self._fingerprinter, configuration.notes, self._now, self._on_event)
 
     def open(
@@ -85,9 +93,25 @@ class Engine:
             raise InvalidConfig(
                 "historySize", f"`historySize` must be at most {self._history_limit} here, not {effective.history_size}"
             )
-        fresh = Run(opened, run_id=run_id, tenant=tenant, profile=profile, config=effective, around=self._around)
+        fresh = Run(
+            opened,
+            run_id=run_id,
+            tenant=tenant,
+            profile=profile,
+            config=effective,
+            judge=self._judge_of(profile, effective),
+            around=self._around,
+        )
         self._runs[_key(run_id, tenant)] = fresh
         return fresh
+
+    def _judge_of(self, profile: str, config: LoopDetection) -> Judge:
+        judge = self._judges.get((profile, config))
+        if judge is None:
+            judge = Judge(profile, config)
+            if len(self._judges) < _SHARED:
+                self._judges[profile, config] = judge
+        return judge
 
     def run(self, run_id: str, tenant: str = "") -> Run:
         """Return an open run. Raises `InvalidFrame`."""

@@ -8,6 +8,7 @@ from loopguard.fingerprint import Kind
 from loopguard.model import Finding, Level
 
 if TYPE_CHECKING:
+    from loopguard.calls import OpenCall
     from loopguard.fingerprint import CallPrint, OutcomePrint
 
 NAME: Final = "identical_error"
@@ -60,26 +61,29 @@ class IdenticalErrors:
         #: The newest batch of several calls; outcomes of older ones are counted as they come.
         self.batch: WaitingBatch | None = None
         self._last: Report | None = None
-        self._call_ids: list[str] = []
+        self._call_ids: tuple[str, ...] = ()
 
     def twin(self) -> IdenticalErrors:
         """Return a copy to ask what would happen."""
         twin = IdenticalErrors()
         twin.streak, twin.batch = self.streak, self.batch
-        twin._last, twin._call_ids = self._last, self._call_ids.copy()
+        twin._last, twin._call_ids = self._last, self._call_ids
         return twin
 
     def reset(self) -> None:
         """Forget the streak; what waits goes on waiting."""
         self.streak = 0
         self._last = None
-        self._call_ids = []
+        self._call_ids = ()
 
-    def take(self, report: Report, batch: WaitingBatch | None, place: int) -> Finding | None:
+    def take(self, call_id: str, call: OpenCall, outcome: OutcomePrint) -> Finding | None:
         """Take a reported outcome. Returns the finding if the guard fires."""
+        batch = call.batch
         if batch is None or batch is not self.batch:
-            return self._count(report)
-        return self._count_all(batch.add(place, report))
+            if not outcome.failed and self._last is None:
+                return None
+            return self._count(Report(call_id, call.print, outcome))
+        return self._count_all(batch.add(call.place, Report(call_id, call.print, outcome)))
 
     def pass_over(self) -> Finding | None:
         """Wait no longer for calls that are still open: count what waited behind them.
@@ -92,9 +96,10 @@ class IdenticalErrors:
         self.batch = None
         return self._count_all(waited)
 
-    def begin(self, size: int) -> None:
-        """Keep the order of the calls of a new batch; a single one has no order to keep."""
-        self.batch = WaitingBatch(size) if size > 1 else None
+    def begin(self, size: int) -> WaitingBatch:
+        """Keep the order of the calls of a new batch; a single call has no order to keep."""
+        self.batch = WaitingBatch(size)
+        return self.batch
 
     def _count_all(self, reports: list[Report]) -> Finding | None:
         fired = None
@@ -113,11 +118,10 @@ class IdenticalErrors:
             return None
         if last is None or not _same(last, report):
             self.streak = 0
-            self._call_ids = []
+            self._call_ids = ()
         self.streak += 1
         self._last = report
-        self._call_ids.append(report.call_id)
-        del self._call_ids[:-_EVIDENCE]
+        self._call_ids = (*self._call_ids[1 - _EVIDENCE :], report.call_id)
         if self.streak < THRESHOLD:
             return None
         return Finding(
@@ -125,7 +129,7 @@ class IdenticalErrors:
             Level.CRITICAL,
             self.streak,
             THRESHOLD,
-            call_ids=tuple(self._call_ids),
+            call_ids=self._call_ids,
             args_digest=report.call.digest,
             outcome_digest=outcome.digest or b"",
             stripped=tuple(outcome.stripped),

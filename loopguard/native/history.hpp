@@ -341,11 +341,16 @@ private:
     }
 
     uint32_t keep_id(const uint8_t* id, size_t size) {
-        // Ids leave in the order in which they came, so the dead ones are always at the front.
-        const uint32_t dead = size_ > 1 ? body(0).id_at - ids_dropped_ : static_cast<uint32_t>(ids_.size());
-        if (dead > 64 && dead > ids_.size() / 4) {
+        const size_t needed = size + 10;
+        if (ids_.size() + needed > ids_.capacity()) {
+            // Ids leave in the order in which they came, so the dead ones are all at the front.
+            const uint32_t dead = size_ > 1 ? body(0).id_at - ids_dropped_ : static_cast<uint32_t>(ids_.size());
             ids_.erase(ids_.begin(), ids_.begin() + dead);
             ids_dropped_ += dead;
+            // An eighth to spare keeps the moves few.
+            if (ids_.size() + needed > ids_.capacity() || dead < ids_.size() / 8) {
+                ids_.reserve(ids_.size() + needed + ids_.size() / 8 + 8);
+            }
         }
         const uint32_t at = ids_dropped_ + static_cast<uint32_t>(ids_.size());
         size_t length = size;
