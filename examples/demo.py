@@ -29,7 +29,8 @@ CONFIG = {
     "globalCircuitBreakerThreshold": 8,
     "unknownToolThreshold": 5,
 }
-PATIENCE = 20
+ASKED_MAX = 20
+PATIENCE_S = 30.0
 POLLS_MIN = 12
 
 console = Console(highlight=False, soft_wrap=True)
@@ -37,7 +38,7 @@ console = Console(highlight=False, soft_wrap=True)
 
 def main() -> int:
     """Play both runs; return 1 if the guard did not do what it is for."""
-    with serve() as address, GuardClient(address) as client:
+    with serve() as address, GuardClient(address, deadline_s=PATIENCE_S, on_unavailable="block") as client:
         stuck = play_stuck_agent(client)
         waiting = play_waiting_agent(client)
     problems = []
@@ -55,7 +56,7 @@ def main() -> int:
 @contextmanager
 def serve() -> Iterator[str]:
     """Run `loopguard serve` on a free port of this machine, and stop it afterwards."""
-    command = [Path(sys.executable).with_name("loopguard"), "serve", "--port", "0", "--log-level", "warning"]
+    command = [str(Path(sys.executable).with_name("loopguard")), "serve", "--port", "0", "--log-level", "warning"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     try:
@@ -82,7 +83,7 @@ def play_stuck_agent(client: GuardClient) -> list[str]:
     args = {"command": "sh $EXAMPLES/flaky_deploy.sh"}
     actions: list[str] = []
     with client.open_run("demo-stuck", config=CONFIG) as run:
-        for attempt in range(1, PATIENCE + 1):
+        for attempt in range(1, ASKED_MAX + 1):
             (verdict,) = run.judge([call("exec", args)])
             actions.append(verdict.action.value)
             show(attempt, f"exec {args['command']}", verdict)
@@ -107,7 +108,7 @@ def play_waiting_agent(client: GuardClient) -> list[str]:
         show(0, "exec sh $EXAMPLES/growing_job.sh (in the background)", verdict)
         report(run, verdict, {"status": "running", "sessionId": "job-1", "pid": job.pid, "tail": ""})
         output = ""
-        for poll in range(1, PATIENCE + 1):
+        for poll in range(1, ASKED_MAX + 1):
             (verdict,) = run.judge([call("process", {"action": "poll", "sessionId": "job-1"})])
             actions.append(verdict.action.value)
             # The tool answers when there is something new, or when the job is done.
@@ -179,7 +180,7 @@ def show(number: int, what: str, verdict: Verdict) -> None:
     console.print(line)
     finding = verdict.finding
     if finding is not None:
-        what = f"{finding.detector}, {finding.level.value}: {finding.count} of {finding.threshold}"
+        what = f"{finding.detector}, {finding.level.value}: counted {finding.count}, threshold {finding.threshold}"
         say(
             f"             {what}{'' if verdict.note else ' (a note is not due again yet)'}",
             STYLES[verdict.action.value],
@@ -194,4 +195,7 @@ def say(text: str, style: str = "") -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -20,6 +20,8 @@ NO_CONFIGURATION = (
 )
 _STYLES = {Action.WARN: "yellow", Action.BLOCK: "red", Action.ABORT: "bold red"}
 _LINES_A_WRITE = 512
+_ROW = "{:>11}  {:<15}  {:<16}  {}"
+_VERDICT_AT = 13
 
 
 def print_json(judged: Iterable[Judged]) -> int:
@@ -77,7 +79,7 @@ class Alarm:
     @property
     def counts(self) -> str:
         """The count, or the first and the last, and the threshold; empty where nothing was counted."""
-        return f"{_span(self.first_count, self.last_count)} of {self.threshold}" if self.threshold else ""
+        return f"{_span(self.first_count, self.last_count)} (threshold {self.threshold})" if self.threshold else ""
 
 
 def fold_alarms(judged: Iterable[Judged], actions: Counter[Action]) -> Iterator[Alarm]:
@@ -143,39 +145,34 @@ def _print_plain(alarms: Iterable[Alarm], guards: str) -> None:
     if guards:
         print(guards)
     for alarm in alarms:
-        found = f" {alarm.detector} ({alarm.level}) {alarm.counts}" if alarm.detector else ""
+        found = f" {alarm.detector} {alarm.level} {alarm.counts}" if alarm.detector else ""
         print(f"{alarm.run_id} step {alarm.steps} {alarm.on} {alarm.tool} {alarm.action.value}{found}: {alarm.reason}")
 
 
 def _print_rich(alarms: Iterable[Alarm], guards: str) -> None:
+    """Print a table with a heading a run, as the alarms come: their number is not known, and run ids can be long."""
     from rich.console import Console
-    from rich.table import Table
     from rich.text import Text
 
-    console = Console()
+    console = Console(highlight=False)
     if guards:
         console.print(guards, style="dim")
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading, justify in (("Run", "left"), ("Step", "right"), ("Tool", "left"), ("Verdict", "left")):
-        table.add_column(heading, justify=justify, overflow="fold")  # type: ignore[arg-type]  # the two are what rich names
-    table.add_column("Finding", overflow="fold")
-    table.add_column("Count", justify="right")
-    table.add_column("Note", ratio=1)
+    run_id = None
     for alarm in alarms:
-        where = "" if alarm.on == "call" else " (outcome)"
-        table.add_row(
-            Text(alarm.run_id),
-            alarm.steps,
-            Text(alarm.tool),
-            Text(alarm.action.value + where, style=_STYLES[alarm.action]),
-            alarm.detector,
-            alarm.counts,
-            Text(alarm.reason),
-        )
-    if table.row_count:
-        console.print(table)
-    else:
+        if run_id is None:
+            console.print(Text(_ROW.format("step", "verdict", "tool", "finding"), "bold"))
+        if alarm.run_id != run_id:
+            run_id = alarm.run_id
+            console.print(Text(run_id, "cyan"))
+        verdict = alarm.action.value + ("" if alarm.on == "call" else " (outcome)")
+        found = f"{alarm.detector} {alarm.counts}" if alarm.detector else alarm.reason
+        line = Text(_ROW.format(alarm.steps, verdict, alarm.tool, found))
+        line.stylize(_STYLES[alarm.action], _VERDICT_AT, _VERDICT_AT + len(verdict))
+        console.print(line, soft_wrap=True)
+    if run_id is None:
         console.print("No alarm.", style="green")
+    else:
+        console.print("`loopguard explain FILE --run ID --call STEP` tells why.", style="dim")
 
 
 def _span(first: int, last: int) -> str:

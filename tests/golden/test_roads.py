@@ -150,6 +150,18 @@ def is_refused(config_file: bytes | None) -> bool:
     return False
 
 
+def test_the_command_plays_on_a_server_what_any_server_can_play(capsys: pytest.CaptureFixture[str]) -> None:
+    with server(None) as address:
+        code = cli.run(["conformance", "--server", address, str(VECTORS)])
+
+    played = sum(vector.streams for vector in vectors())
+    left_out = len(vectors()) - played
+    assert code == 0
+    assert capsys.readouterr().out == (
+        f"{played} passed, 0 failed, {left_out} left out (they need a server of their own)\n"
+    )
+
+
 def test_a_replay_gives_the_answers_of_the_library(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     compared = 0
     for config_file, group in by_file().items():

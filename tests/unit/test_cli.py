@@ -145,8 +145,8 @@ def test_people_get_the_alarms_and_a_summary(loopguard: Loopguard, tmp_path: Pat
     first, warn, block, summary = out.splitlines()
     assert code == 1
     assert "no configuration file" in first
-    assert warn.startswith("r step 10 call read WARN generic_repeat (warning) 10 of 10: ")
-    assert block.startswith("r step 20-24 call read BLOCK generic_repeat (critical) 20-24 of 20: ")
+    assert warn.startswith("r step 10 call read WARN generic_repeat warning 10 (threshold 10): ")
+    assert block.startswith("r step 20-24 call read BLOCK generic_repeat critical 20-24 (threshold 20): ")
     assert summary == "1 run, 25 calls: 19 ALLOW, 1 WARN, 5 BLOCK, 0 ABORT."
 
 
