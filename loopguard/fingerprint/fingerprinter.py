@@ -16,7 +16,7 @@ from loopguard.rules import Rule, RuleSet, load_rules
 from loopguard.rules.edit import edit_at
 from loopguard.rules.path import ROOTS, Path
 from loopguard.rules.plan import plan_for
-from loopguard.rules.rule import SHAPES
+from loopguard.rules.rule import ALIASES, SHAPES
 
 _OPAQUE: Final = _core.OPAQUE
 _NONCE: Final = _core.WRAPPER_NONCE
@@ -25,7 +25,6 @@ _ACTION: Final = _core.Names(("action",))
 _POLLS: Final = frozenset({"command_status", "wait"})
 _POLL_ACTIONS: Final = ("poll", "log")
 _EMPTY_ARGUMENTS: Final = _core.fingerprint(b"{}")
-_ALIASES: Final = {"bash": "exec", "apply-patch": "apply_patch", "cron": "automations"}
 #: An error is read as status ERROR where the status does not say more.
 _UNNAMED: Final = (None, Status.OK, Status.ERROR)
 _NO_OUTCOME: Final = {
@@ -199,7 +198,7 @@ def tool_name(name: str) -> str:
     name = name.strip(_WHITE_SPACE).lower()
     if not name:
         raise InvalidFrame(Reason.EMPTY_TOOL, "the call names no tool")
-    return _ALIASES.get(name, name)
+    return ALIASES.get(name, name)
 
 
 class _Tool:

@@ -138,7 +138,8 @@ def _found(value: Value, read: Reader) -> Reader:
         return lambda parts, stripped: b"true" if read(parts, stripped) == exactly else b"false"
     if not (only or trim or value.parse):
         return read
-    parse = _core.Names((value.parse,)) if value.parse else None
+    parse = value.parse
+    parsed = _core.Names((parse.name,)) if parse else None
 
     def find(parts: Parts, stripped: list[str]) -> bytes | None:
         found = read(parts, stripped)
@@ -148,7 +149,9 @@ def _found(value: Value, read: Reader) -> Reader:
             found = _core.trim(found)
             if found == b'""':
                 return None
-        return found if parse is None else _parsed(found, parse)
+        if parse is None or parsed is None:
+            return found
+        return _parsed(found, parsed, parse.type)
 
     return find
 
@@ -178,7 +181,8 @@ def _edited(read: Reader, prune: Prune | None, edit: Edit) -> Reader:
                 found = kept
         stripped += [name for needle, name in names if needle in found]
         if not masks:
-            return found if rules is None else _core.canonicalize(found, rules=rules)
+            is_container = found.startswith((b"{", b"["))
+            return _core.canonicalize(found, rules=rules) if is_container and rules is not None else found
         seen = _core.inspect(found, rules=rules, mask=mask)
         stripped += [name for name, bit in _core.MASK_KINDS.items() if any(kind == bit for kind, _, _ in seen.spans)]
         return seen.canonical
@@ -217,12 +221,12 @@ def _typed(typed: Typed) -> tuple[str, int]:
     return typed.name, _TYPE_CODES[typed.type]
 
 
-def _parsed(literal: bytes, key: _core.Names) -> bytes:
-    """Return the object that a text spells, if it has an array under the key; else the text as it is."""
+def _parsed(literal: bytes, key: _core.Names, type_: str) -> bytes:
+    """Return the object that a text spells, if it has a member of that key and type; else the text as it is."""
     if not literal.startswith(b'"{'):
         return literal
     seen = _core.inspect((_core.text_of(literal) or "").encode("utf-8", "surrogatepass"))
     if seen.flags & _core.OPAQUE:
         return literal
     found = _core.pick(seen.canonical, key)[0]
-    return seen.canonical if found is not None and _type(found) == "array" else literal
+    return seen.canonical if found is not None and _type(found) == type_ else literal

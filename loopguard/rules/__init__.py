@@ -18,9 +18,9 @@ __all__ = ["Rule", "RuleSet", "load_rules", "parse_file"]
 
 #: The shipped files of each profile, asked in this order.
 FILES: Mapping[str, tuple[str, ...]] = {
-    "openclaw": ("openclaw.toml",),
-    "balanced": ("shells.toml", "mcp.toml", "openclaw.toml"),
-    "hash": ("shells.toml", "mcp.toml", "openclaw.toml"),
+    "openclaw": ("openclaw.toml", "any.toml"),
+    "balanced": ("openclaw.toml", "shells.toml", "results.toml", "any.toml"),
+    "hash": ("openclaw.toml", "shells.toml", "results.toml", "any.toml"),
 }
 
 

@@ -8,7 +8,7 @@ from typing import Any, NoReturn, TypeVar
 
 from loopguard.errors import InvalidRule
 from loopguard.rules.path import DEEP, Path, PathError, parse_path
-from loopguard.rules.rule import KINDS, MASKS, SHAPES, TYPES, Condition, Prune, Rule, Target, Typed, Value
+from loopguard.rules.rule import ALIASES, KINDS, MASKS, SHAPES, TYPES, Condition, Prune, Rule, Target, Typed, Value
 
 _T = TypeVar("_T")
 _NAME = re.compile(r"[ -~]+")
@@ -194,11 +194,17 @@ def _typed(value: object, place: Place) -> tuple[Typed, ...]:
 
 
 def _prune(value: object, place: Place) -> Prune:
-    fields = _table(value, place, {"member": _typed, "beside": _typed, "beside_any": _typed})
-    member = fields.get("member", ())
-    if len(member) != 1:
-        place.at("member").refuse("not one member")
-    return Prune(member[0], fields.get("beside", ()), fields.get("beside_any", ()))
+    fields = _table(value, place, {"member": _member, "beside": _typed, "beside_any": _typed})
+    if "member" not in fields:
+        place.refuse("no member")
+    return Prune(fields["member"], fields.get("beside", ()), fields.get("beside_any", ()))
+
+
+def _member(value: object, place: Place) -> Typed:
+    members = _typed(value, place)
+    if len(members) != 1:
+        place.refuse("not one member")
+    return members[0]
 
 
 def _value(value: object, place: Place) -> Value:
@@ -247,6 +253,8 @@ def _tool(value: object, place: Place) -> str:
     pattern = _text(value, place)
     if pattern != pattern.strip().lower():
         place.refuse(f"`{pattern}` is no normalised name (lower case, no blanks round it)")
+    if pattern in ALIASES:
+        place.refuse(f"`{pattern}` is called `{ALIASES[pattern]}`")
     return pattern
 
 
@@ -289,6 +297,6 @@ _VALUE_FIELDS: Mapping[str, Callable[[object, Place], Any]] = {
     "default": _scalar,
     "exactly": _scalar,
     "trim": _flag,
-    "parse": _text,
+    "parse": _member,
     "prune": _prune,
 }

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from loopguard.rules.path import Path
 
+#: Tools that have a second name; rules and signatures know the one on the right.
+ALIASES = {"bash": "exec", "apply-patch": "apply_patch", "cron": "automations"}
 #: Types of JSON values that a rule can ask for.
 TYPES = ("string", "number", "boolean", "null", "object", "array")
 #: What a result can be: shaped as MCP and OpenClaw do it, any other value, or an error's message.
@@ -61,8 +63,7 @@ class Value:
 
     The value at `path` if it has the type `only`, else the one at `otherwise`, else `default` (JSON text). With
     `exactly` (JSON text) it is whether the value is that one. With `trim` a string counts without white space at its
-    ends, and an empty one is missing. With `parse` a text that is a JSON object with an array under that key counts as
-    the object.
+    ends, and an empty one is missing. With `parse` a text that is a JSON object with such a member counts as the object.
     """
 
     path: Path
@@ -71,7 +72,7 @@ class Value:
     default: bytes = b"null"
     exactly: bytes = b""
     trim: bool = False
-    parse: str = ""
+    parse: Typed | None = None
     prune: Prune | None = None
 
 
