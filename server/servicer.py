@@ -109,6 +109,10 @@ class Servicer:
         """The number of streams open now."""
         return len(self._streams)
 
+    async def emptied(self) -> None:
+        """Wait until no stream is open."""
+        await self._empty.wait()
+
     def handlers(self) -> grpc.GenericRpcHandler:
         """Return the handlers to register."""
         return grpc.method_handlers_generic_handler(
@@ -167,7 +171,7 @@ class Servicer:
         for stream in self._streams:
             stream.conversation.go_away(grace_s)
         try:
-            await asyncio.wait_for(self._empty.wait(), grace_s)
+            await asyncio.wait_for(self.emptied(), grace_s)
         except TimeoutError:
             end = StreamEnd(Reason.SHUTTING_DOWN, "the server is shutting down", retry_after_s=1)
             for stream in self._streams:

@@ -13,7 +13,7 @@ from loopguard.model import DIGEST_SCHEME, CallBatch, EndReason, Opened, RunOpen
 from .status import StreamEnd, build_status, refusal_status, superseded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from loopguard.engine import Engine
     from loopguard.loop_detection import LoopDetection
@@ -82,6 +82,9 @@ class Sessions:
     def __len__(self) -> int:
         return len(self._by_run)
 
+    def __iter__(self) -> Iterator[Session]:
+        return iter(self._by_run.values())
+
     def open(self, request: RunOpen, tenant: str, owner: Owner) -> tuple[Session, bytes]:
         """Start or resume a run and return it with the body of `Opened`.
 
@@ -113,7 +116,7 @@ class Sessions:
             return self._engine.open(request, tenant=tenant)
         except InvalidFrame:
             raise
-        except Exception as failure:  # noqa: BLE001 - whatever fails for one run, its stream goes on
+        except Exception as failure:
             _log.exception("opening run %r failed", request.run_id)
             raise InvalidFrame(Reason.INTERNAL, "opening this run failed inside loopguard") from failure
 

@@ -109,6 +109,8 @@ class RunSession:
         buffer_frames: int = BUFFER_FRAMES,
         buffer_bytes: int = BUFFER_BYTES,
     ) -> None:
+        # Refuses a configuration that the wire can't carry while the caller is still there to be told.
+        codec.encode_open(run)
         self.request = run
         self.phase = Phase.AWAY
         #: The newest `Opened`.
