@@ -14,7 +14,10 @@ COMMANDS = ("serve", "replay", "explain", "conformance", "config", "hash", "benc
 
 #: The extra that a command needs, and the modules that are missing without it.
 _NEEDS = {
-    "serve": ("server", ("typer", "rich", "grpc", "google.protobuf", "grpc_health", "structlog", "prometheus_client")),
+    "serve": (
+        "server",
+        ("typer", "rich", "grpc", "google.protobuf", "grpc_health", "grpc_reflection", "structlog", "uvloop"),
+    ),
 }
 _NEEDS_OF_ALL = ("cli", ("typer", "rich", "json5"))
 

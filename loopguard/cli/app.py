@@ -21,6 +21,9 @@ BROKEN_PIPE = 141
 INTERRUPTED = 130
 BAD_INPUT = 2
 
+#: Only some ways to use a command need these, so it is not asked for them beforehand.
+_CLIENT_PACKAGES = ("grpc", "google")
+
 
 class Failure(Exception):
     """A command can't go on; the message is shown as it is and the exit code is 2."""
@@ -78,6 +81,13 @@ def guarded(command: Callable[..., int | None]) -> Callable[..., int]:
             return INTERRUPTED
         except (Failure, InvalidInput, GuardUnavailable, RunRefused) as error:
             return _complain(str(error))
+        except ModuleNotFoundError as error:
+            package = (error.name or "").partition(".")[0]
+            if package not in _CLIENT_PACKAGES:
+                raise
+            return _complain(
+                f"this needs the extra `client`: pip install 'loopguard-grpc[client]' (missing: {package})"
+            )
         except OSError as error:
             place = f"{error.filename}: " if error.filename else ""
             return _complain(f"{place}{error.strerror or error}")

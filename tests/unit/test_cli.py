@@ -285,6 +285,17 @@ def test_a_missing_extra_is_named(
     assert err.count("\n") == 1
 
 
+def test_a_missing_client_is_named(loopguard: Loopguard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "v.jsonl").write_text('{"name": "w", "message": "Call", "json": {}, "bytes": ""}')
+    monkeypatch.delitem(sys.modules, "loopguard.cli.vector_wire", raising=False)
+    monkeypatch.setitem(sys.modules, "google.protobuf", None)
+
+    code, _, err = loopguard("conformance", tmp_path / "v.jsonl")
+
+    assert code == 2
+    assert err == ("loopguard: this needs the extra `client`: pip install 'loopguard-grpc[client]' (missing: google)\n")
+
+
 def test_the_version_is_told(loopguard: Loopguard) -> None:
     from loopguard import __version__
 
