@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from loopguard.cli.inputs import find_traces, read_lines
-from loopguard.errors import InvalidConfig, InvalidFrame, InvalidTrace
+from loopguard.errors import InvalidFrame, InvalidTrace
 from loopguard.model import Action, CallBatch, Mode, Outcome, RunOpen, Signal, Verdict
 from loopguard.trace import read_trace
 
@@ -97,8 +97,6 @@ class Replay:
         run.profile = run.profile or self.profile
         try:
             return self.engine.open(run)
-        except InvalidConfig as error:
-            raise InvalidTrace(f"{place}: `{error.key}`: {error}") from None
         except InvalidFrame as error:
             raise InvalidTrace(f"{place}: {error}") from None
 

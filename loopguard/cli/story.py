@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from loopguard.cli.inputs import read_lines
 from loopguard.engine import Engine
-from loopguard.errors import InvalidConfig, InvalidFrame, InvalidTrace
+from loopguard.errors import InvalidFrame, InvalidTrace
 from loopguard.fingerprint import Kind, default_fingerprinter
 from loopguard.model import Action, Call, CallBatch, History, Mode, Outcome, Record, RunOpen, Scope, Signal, Verdict
 from loopguard.trace import read_trace
@@ -120,8 +120,6 @@ class Storyteller:
         opened.profile = opened.profile or self.profile
         try:
             return _Told(self.engine.open(opened), self.fingerprinter)
-        except InvalidConfig as error:
-            raise InvalidTrace(f"{place}: `{error.key}`: {error}") from None
         except InvalidFrame as error:
             raise InvalidTrace(f"{place}: {error}") from None
 

@@ -190,10 +190,13 @@ BROKEN_GZIP = gzip.compress(b'{"open": {"runId": "i"}}\n' * 99)[:-12]
     ("data", "message"),
     [
         (b'{"open": {"runId": "r"}}\nx', "{path}:2: a frame must be an object"),
-        (b'{"open": {"runId": "r", "config": {"maxLoops": 3}}}', "{path}:1: `maxLoops`: "),
-        (b'{"open": {"runId": "r", "config": {"warningThreshold": "5"}}}', "{path}:1: `warningThreshold`: "),
-        (b'{"open": {"runId": " "}}', "{path}:1: `runId`: "),
-        (b'{"open": {"runId": "r", "profile": "none"}}', "{path}:1: `profile`: "),
+        (b'{"open": {"runId": "r", "config": {"maxLoops": 3}}}', "{path}:1: unknown key `maxLoops`"),
+        (
+            b'{"open": {"runId": "r", "config": {"warningThreshold": "5"}}}',
+            "{path}:1: `warningThreshold` must be an integer",
+        ),
+        (b'{"open": {"runId": " "}}', "{path}:1: `runId` must not be blank"),
+        (b'{"open": {"runId": "r", "profile": "none"}}', "{path}:1: `profile`: there is no profile `none`"),
         (b'{"open": {"runId": "r", "digestScheme": 9}}', "{path}:1: digest scheme 9"),
         (b'{"calls": []}', "{path}:1: a frame outside of a run"),
         (BROKEN_GZIP, "{path}:"),

@@ -1,11 +1,14 @@
 """The trace loader keeps what stands inline as it stands, and says where a line is wrong."""
 
+import ast
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import loopguard
 from loopguard.errors import InvalidTrace
 from loopguard.model import Call, CallBatch, History, Mode, Outcome, Record, RunOpen, Signal, Status
 from loopguard.trace import Place, TraceFrame, format_frame, format_open, parse_frame, parse_value, read_trace
@@ -244,3 +247,19 @@ def test_what_is_no_json_is_written_as_a_string() -> None:
     line = format_frame(Outcome(result=b"\xffNaN\n"))
 
     assert line == r'{"outcome": {"result": "\\xffNaN\n"}}'
+
+
+def modules_between_a_frame_and_a_digest() -> list[Path]:
+    package = Path(loopguard.__file__).parent
+    names = ("trace", "codec", "answer_codec", "engine", "run", "history", "calls", "fingerprint")
+    found = [path for name in names for path in ((package / name).rglob("*.py"), (package).glob(f"{name}.py"))]
+    return sorted(path for paths in found for path in paths)
+
+
+@pytest.mark.parametrize("module", modules_between_a_frame_and_a_digest(), ids=lambda path: path.stem)
+def test_nothing_parses_json_between_a_frame_and_a_digest(module: Path) -> None:
+    tree = ast.parse(module.read_text(encoding="utf-8"))
+
+    used = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    used |= {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert not used & {"loads", "load", "JSONDecoder", "raw_decode", "decode_io", "pyjson5", "orjson", "MessageToDict"}
