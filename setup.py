@@ -73,7 +73,14 @@ setup(
                 language="c++",
                 extra_compile_args=FLAGS,
                 depends=[str(path) for path in sorted(Path("loopguard/native").glob("*.hpp"))],
-            )
+            ),
+            Extension(
+                "loopguard._facts",
+                ["loopguard/_facts.pyx"],
+                language="c++",
+                extra_compile_args=FLAGS,
+                depends=[str(path) for path in sorted(Path("loopguard/native").glob("facts_*.hpp"))],
+            ),
         ]
     ),
 )

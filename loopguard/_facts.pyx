@@ -55,6 +55,12 @@ cdef class Answered:
     cdef readonly unsigned flags
 
 
+def number_of(str text not None):
+    """Return a number that stands for a text; the same in every process."""
+    cdef bytes data = text.encode("utf-8", "surrogatepass")
+    return native.hash_bytes(PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
+
+
 def describe_call(bytes args not None, bint readable, int tool_class):
     """Describe the arguments of a call: canonical or other valid JSON, or any bytes if not `readable`.
 

@@ -22,6 +22,7 @@ cdef extern from "native/facts_call.hpp" namespace "loopguard::facts" nogil:
         unsigned flags
         Sketch sketch
 
+    uint64_t hash_bytes(const char*, size_t)
     CallFacts describe_call(const char*, size_t, bool, ToolClass) except +
     double likeness(const Sketch&, const Sketch&)
 

@@ -35,6 +35,8 @@ inline std::uint64_t hash(View text, std::uint64_t seed = 0) noexcept {
     return mix(state ^ word, K2);
 }
 
+inline std::uint64_t hash_bytes(const char* data, std::size_t size) noexcept { return hash({data, size}, K1); }
+
 inline bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 inline bool is_upper(char c) noexcept { return c >= 'A' && c <= 'Z'; }
 inline char lower(char c) noexcept { return is_upper(c) ? static_cast<char>(c | 0x20) : c; }

@@ -1,0 +1,1 @@
+"""Profile `balanced` on one run: what stands against it, and how frames are answered."""

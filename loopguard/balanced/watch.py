@@ -1,0 +1,124 @@
+"""Profile `balanced` at work on one run: facts in, standing hits out; WARN first, then BLOCK, then ABORT."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from loopguard.balanced.standing import Register, Standing
+from loopguard.course import Count, Course
+from loopguard.course.novelty import News
+from loopguard.detectors.balanced import BALANCED, About, Hit
+from loopguard.model import Finding, Level
+from loopguard.tool_class import ToolClass
+
+if TYPE_CHECKING:
+    from loopguard.course.lineage import Lineage
+    from loopguard.detectors.balanced import Limits
+    from loopguard.facts import CallFacts, OutcomeFacts
+
+
+class Asked:
+    """A call that waits for its outcome: facts, number of its response, when it was asked, whether it was warned of."""
+
+    __slots__ = ("at", "call", "digest", "told", "turn")
+
+    def __init__(self, call: CallFacts, digest: bytes, turn: int, at: float | None) -> None:
+        self.call = call
+        self.digest = digest
+        self.turn = turn
+        self.at = at
+        self.told = False
+
+
+class Watch:
+    """One run's detectors and what they hold against it. Not thread-safe."""
+
+    __slots__ = ("_course", "_limits", "_lineage", "_register", "_stretch", "_vetoes")
+
+    def __init__(self, limits: Limits, lineage: Lineage) -> None:
+        self._limits = limits
+        self._lineage = lineage
+        self._course = Course()
+        self._register = Register()
+        self._stretch = 0
+        #: Blocked batches since the last news.
+        self._vetoes = 0
+
+    def ask(self, call: CallFacts) -> tuple[Standing, bool] | None:
+        """Return what stands against a call about to run, and whether it stops it. Changes nothing."""
+        if call.tool_class is ToolClass.SPAWN:
+            count = self._lineage.times_handed_on(call)
+            if count >= self._limits.handed_on:
+                return self._handed_on(call, count)
+        return self._register.find(call)
+
+    def admit(self, call: CallFacts) -> None:
+        """Take a call that runs."""
+        if call.tool_class is ToolClass.SPAWN:
+            self._lineage.hand_on(call)
+
+    def veto(self) -> bool:
+        """Count a blocked batch. Returns whether it was one too many."""
+        self._vetoes += 1
+        return self._vetoes > self._limits.abort_blocks
+
+    @property
+    def out_of_patience(self) -> bool:
+        """Whether the next blocked batch ends the run."""
+        return self._vetoes >= self._limits.abort_blocks
+
+    def settle(self, asked: Asked, outcome: OutcomeFacts, call_id: str, outcome_digest: bytes) -> Standing | None:
+        """Take a call that has ended. Returns what to tell the model about it."""
+        call = asked.call
+        moment = self._course.settle(call, outcome, asked.turn, call_id, asked.at)
+        self._register.learn(call.number, missing=moment.unknown_tools.number > 0)
+        if self._course.stretch != self._stretch:
+            self._stretch = self._course.stretch
+            self._vetoes = 0
+            self._register.clear()
+        first: Standing | None = None
+        rows = False
+        for detector in BALANCED:
+            hit = detector(moment, self._limits)
+            if hit is None:
+                continue
+            rows = rows or hit.about in (About.TARGET, About.TOOL)
+            standing = self._register.enter(hit, _finding(hit, asked, outcome_digest), call)
+            first = first or standing
+        if not rows and moment.news is not News.NOTE:
+            self._register.end_rows()
+        if first is None or (first.told >= first.finding.count and not first.stops):
+            return None
+        return first
+
+    def user_message(self) -> None:
+        """Take a new intent of the user."""
+        self._course.user_message()
+        self._stretch = self._course.stretch
+        self._vetoes = 0
+        self._register.clear_all()
+
+    def _handed_on(self, call: CallFacts, count: int) -> tuple[Standing, bool]:
+        limits = self._limits
+        stops = count > limits.handed_on
+        level = Level.CRITICAL if stops else Level.WARNING
+        finding = Finding("handed_on", level, count, limits.handed_on, cleared_by="another task")
+        return Standing(finding, call, stops), stops
+
+
+def _finding(hit: Hit, asked: Asked, outcome_digest: bytes) -> Finding:
+    one_call = hit.about is About.CALL
+    return Finding(
+        hit.detector,
+        Level.WARNING,
+        hit.count.number,
+        hit.threshold,
+        call_ids=_ids(hit.count),
+        args_digest=asked.digest if one_call else b"",
+        outcome_digest=outcome_digest if one_call and hit.detector == "repeat" else b"",
+        cleared_by=hit.cleared_by,
+    )
+
+
+def _ids(count: Count) -> tuple[str, ...]:
+    return tuple(call_id for call_id in count.call_ids if call_id)

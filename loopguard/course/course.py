@@ -1,0 +1,250 @@
+"""What a run's settled calls amount to: repeats since the last news, rows, rounds. Detectors have the thresholds.
+
+Nothing is walked again: each settled call raises a few counters. Repeats are counted in the *stretch* since the last
+news; whatever is equal there is evidence, in whatever order it comes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from loopguard.course.moment import Count, Moment
+from loopguard.course.novelty import News, Novelty
+from loopguard.course.patience import Patience
+from loopguard.course.rounds import Rounds
+from loopguard.course.rows import Cascade, Rejections, Row
+from loopguard.course.tally import Tallies, Tally, compare
+from loopguard.model import Status
+from loopguard.tool_class import ToolClass
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from loopguard.facts import CallFacts, OutcomeFacts
+
+#: Share of common words from which on two calls are worded alike: half of them.
+LIKENESS: Final = 0.5
+#: In a shorter stretch, what came just before it may be chance: it then does not count as the first occurrence.
+_SETTLED_STRETCH: Final = 3
+#: A repeat further apart than this many steps is a new look, no evidence.
+_WINDOW: Final = 20
+#: What a call and its outcome are compared by; the first member of a counter's key.
+_EQUAL, _NEAR, _LIKE, _ERROR, _SIGNATURE, _ANSWER, _SPREAD = range(7)
+
+
+class Course:
+    """One run's counters. Not thread-safe."""
+
+    __slots__ = (
+        "_cascade",
+        "_change_step",
+        "_changes",
+        "_edits",
+        "_news_step",
+        "_novelty",
+        "_patience",
+        "_plans",
+        "_rejections",
+        "_rounds",
+        "_sends",
+        "_since_news",
+        "_stall",
+        "_step",
+        "_stretch",
+        "_successes",
+        "_tallies",
+        "_unknown",
+        "_variants",
+        "_versions",
+    )
+
+    def __init__(self) -> None:
+        self._novelty = Novelty()
+        self._tallies = Tallies()
+        self._rounds = Rounds()
+        self._patience = Patience()
+        self._step = -1
+        self._stretch = self._changes = self._variants = 0
+        #: The steps that began the stretch and that brought the newest change.
+        self._news_step = self._change_step = -1
+        self._since_news = 0
+        #: How often a program worked: a success ends its streak of failures.
+        self._successes: dict[int, int] = {}
+        self._edits, self._versions, self._sends = Row(), Row(), Row()
+        self._plans, self._unknown, self._stall = Row(), Row(), Row()
+        self._cascade = Cascade()
+        self._rejections = Rejections()
+
+    @property
+    def stretch(self) -> int:
+        """The number of the stretch: another one means that there was news."""
+        return self._stretch
+
+    def user_message(self) -> None:
+        """Take a new intent of the user: what was repeated before is no evidence any more."""
+        self._stretch += 1
+        self._changes += 1
+        self._news_step = self._change_step = self._step
+        self._since_news = 0
+        self._successes.clear()
+        self._rounds.reset()
+        for row in (self._edits, self._versions, self._sends, self._plans, self._unknown, self._stall):
+            row.reset()
+        self._cascade.reset()
+        self._rejections.reset()
+
+    def settle(self, call: CallFacts, outcome: OutcomeFacts, turn: int, call_id: str, at: float | None) -> Moment:
+        """Take a call that has ended; `turn` is the number of the response that asked for it, `at` when."""
+        self._step += 1
+        moment = Moment(call, outcome)
+        if call.tool_class is ToolClass.REJECT or outcome.rejected:
+            # Format is a matter of its own: such replies say nothing about the work between them.
+            self._rejections.add(self._step, call_id)
+            moment.rejections = Count(self._rejections.in_row, self._rejections.call_ids)
+            moment.rejections_near = Count(self._rejections.near, self._rejections.call_ids)
+            return moment
+        news = moment.news = self._novelty.meet(call, outcome)
+        self._variants += self._novelty.variant
+        patient = self._patience.take(call.same, self._stretch, at)
+        failed_with_words = outcome.failed and not outcome.empty
+        self._rounds.add(call.near, hash((call.same, outcome.same)), failed_with_words, call_id)
+        if news is News.NEWS:
+            self._begin_stretch(call, outcome, turn, call_id)
+        else:
+            self._since_news += 1
+            if news is not News.WEAK:
+                moment.stall = Count(self._stall.add(0, turn, call_id), self._stall.call_ids)
+            self._count_repeats(moment, turn, call_id, patient)
+        if not outcome.failed and not call.note:
+            self._successes[call.program] = self._successes.get(call.program, 0) + 1
+            if call.changes and news is News.NEWS:
+                self._successes.clear()
+        self._count_rows(moment, turn, call_id)
+        if outcome.status is not Status.UNKNOWN_TOOL and not call.note and not outcome.failed:
+            self._unknown.reset()
+        elif outcome.status is Status.UNKNOWN_TOOL:
+            moment.unknown_tools = Count(self._unknown.add(0, turn, call_id), self._unknown.call_ids)
+        return moment
+
+    def _begin_stretch(self, call: CallFacts, outcome: OutcomeFacts, turn: int, call_id: str) -> None:
+        self._stretch += 1
+        self._news_step = self._step
+        self._since_news = 0
+        self._stall.reset()
+        if call.changes and not outcome.failed:
+            self._change_step = self._step
+            self._changes += 1
+        note = self._tallies.note
+        step = self._step
+        note((_EQUAL, call.same, outcome.same), step, turn, call_id)
+        note((_NEAR, call.near, outcome.same), step, turn, call_id)
+        for likeness in _likenesses(outcome):
+            note((_LIKE, call.same, likeness), step, turn, call_id)
+        if outcome.failed:
+            worked = self._successes.get(call.program, 0)
+            note((_ERROR, call.number, outcome.same, worked), step, turn, call_id, call)
+            for signature in outcome.signatures:
+                note((_SIGNATURE, call.program, signature, worked), step, turn, call_id)
+        else:
+            note((_ANSWER, call.family or call.number, outcome.same), step, turn, call_id, call)
+
+    def _count_repeats(self, moment: Moment, turn: int, call_id: str, patient: int) -> None:
+        call, outcome = moment.call, moment.outcome
+        tally = self._raise((_EQUAL, call.same, outcome.same), turn, call_id)
+        moment.equal = self._counted(tally, -patient)
+        if call.note:
+            return
+        if outcome.failed or outcome.informative:
+            self._count_likenesses(moment, turn, call_id)
+        if outcome.failed and not outcome.empty:
+            self._count_failures(moment, turn, call_id)
+        elif not outcome.failed and outcome.informative and not moment.poll and not call.changes:
+            tally = self._raise((_ANSWER, call.family or call.number, outcome.same), turn, call_id)
+            compare(tally, call, LIKENESS)
+            moment.answers = self._counted(tally)
+            moment.alike_answers = Count(min(moment.answers.number, tally.alike), tally.call_ids)
+        rounds, length = self._rounds.alike(self._since_news)
+        if rounds:
+            moment.rounds = Count(rounds, list(self._rounds.call_ids)[-rounds * length :])
+        rounds, length = self._rounds.failing()
+        if rounds:
+            moment.failing_rounds = Count(rounds, list(self._rounds.call_ids)[-rounds * length :])
+
+    def _count_likenesses(self, moment: Moment, turn: int, call_id: str) -> None:
+        call, outcome = moment.call, moment.outcome
+        if not moment.poll:
+            moment.near = self._counted(self._raise((_NEAR, call.near, outcome.same), turn, call_id))
+        # A change in a new spelling may have moved what a likeness leaves out.
+        span = (self._stretch, self._variants)
+        for likeness in _likenesses(outcome):
+            # Numbers are all that moves in a job that is waited for.
+            if likeness == outcome.digitless and moment.poll:
+                continue
+            key = (_LIKE, call.same, likeness)
+            found = self._counted(self._tallies.count(key, span, self._step, turn, call_id))
+            if found.number > moment.likely.number:
+                moment.likely = found
+
+    def _count_failures(self, moment: Moment, turn: int, call_id: str) -> None:
+        call, outcome = moment.call, moment.outcome
+        worked = self._successes.get(call.program, 0)
+        tally = self._raise((_ERROR, call.number, outcome.same, worked), turn, call_id)
+        compare(tally, call, LIKENESS)
+        moment.failures = self._counted(tally)
+        moment.alike_failures = Count(min(moment.failures.number, tally.alike), tally.call_ids)
+        moment.repeated_words = tally.repeats
+        if not outcome.verdict:
+            for signature in outcome.signatures:
+                found = self._counted(self._raise((_SIGNATURE, call.program, signature, worked), turn, call_id))
+                if found.number > moment.signatures.number:
+                    moment.signatures = found
+
+    def _count_rows(self, moment: Moment, turn: int, call_id: str) -> None:
+        call, outcome = moment.call, moment.outcome
+        moves = call.tool_class is ToolClass.MOVE or call.bare
+        if not (outcome.transient or moment.poll or call.note or moves):
+            key = (_SPREAD, call.same, outcome.same)
+            tally = self._tallies.count(key, self._changes, self._step, turn, call_id, within=_WINDOW)
+            moment.spread = Count(tally.count, tally.call_ids)
+        if outcome.failed and not outcome.empty and not outcome.verdict:
+            moment.cascade = Count(self._cascade.add(outcome.signatures, turn, call_id), self._cascade.call_ids)
+        elif not call.note:
+            self._cascade.reset()
+        if call.note:
+            if "plan" in call.tool or "todo" in call.tool:
+                moment.plans = Count(self._plans.add(call.number, turn, call_id), self._plans.call_ids)
+            return
+        self._plans.reset()
+        done = call.changes and not outcome.failed
+        if done and call.tool_class in _EFFECTS:
+            # Without a target the same words may mean another place, unless nothing new came between.
+            mark = (call.same, 0 if call.target else self._stretch)
+            moment.same_edits = Count(self._edits.add(mark, turn, call_id), self._edits.call_ids)
+        if done and call.tool_class is ToolClass.WRITE and call.target and call.whole:
+            moment.versions = Count(self._versions.add(call.target, turn, call_id), self._versions.call_ids)
+        else:
+            self._versions.reset()
+        if done and call.tool_class is ToolClass.SEND and not outcome.informative:
+            moment.sends = Count(self._sends.add(call.target, turn, call_id), self._sends.call_ids)
+        else:
+            self._sends.reset()
+
+    def _raise(self, key: Hashable, turn: int, call_id: str) -> Tally:
+        return self._tallies.count(key, self._stretch, self._step, turn, call_id)
+
+    def _counted(self, tally: Tally, less: int = 0) -> Count:
+        """Return a counter's number: its occurrences in the stretch, and the one before it where that counts too."""
+        number = tally.count
+        if tally.earlier > self._change_step and (
+            tally.earlier == self._news_step or self._step - self._news_step >= _SETTLED_STRETCH
+        ):
+            number += 1
+        return Count(number + less, tally.call_ids)
+
+
+_EFFECTS: Final = frozenset({ToolClass.WRITE, ToolClass.SEND, ToolClass.SPAWN})
+
+
+def _likenesses(outcome: OutcomeFacts) -> tuple[int, ...]:
+    digitless = (outcome.digitless,) if outcome.digitless else ()
+    return digitless + outcome.signatures if outcome.failed and not outcome.verdict else digitless

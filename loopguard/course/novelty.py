@@ -1,0 +1,132 @@
+"""Tells whether a settled call brought news: the question behind every count of the balanced profile."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from loopguard.tool_class import ToolClass
+
+if TYPE_CHECKING:
+    from loopguard.facts import CallFacts, OutcomeFacts
+
+#: How much of a run is remembered; the oldest is forgotten first. A loop comes back sooner.
+_OUTCOMES: Final = 512
+_ERRORS: Final = 128
+_CHANGES: Final = 256
+_FILES: Final = 32
+_PIECES: Final = 16
+
+
+class News(Enum):
+    """What a settled call brought."""
+
+    #: Something that this run had not seen.
+    NEWS = "news"
+    #: New in form only: another text of a known error, other digits in a known answer. Neither resets nor repeats.
+    WEAK = "weak"
+    STALE = "stale"
+    #: The model's own words: they go by.
+    NOTE = "note"
+
+
+class Recent:
+    """The newest members of a set."""
+
+    __slots__ = ("_limit", "_members")
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._members: OrderedDict[int, None] = OrderedDict()
+
+    def meet(self, member: int) -> bool:
+        """Remember a member. Returns whether it is new."""
+        members = self._members
+        if member in members:
+            members.move_to_end(member)
+            return False
+        members[member] = None
+        if len(members) > self._limit:
+            members.popitem(last=False)
+        return True
+
+
+class Novelty:
+    """What a run has seen, done and asked so far."""
+
+    __slots__ = ("_asked", "_changes", "_errors", "_exact_changes", "_outcomes", "_read", "_without_digits", "variant")
+
+    def __init__(self) -> None:
+        self._outcomes = Recent(_OUTCOMES)
+        self._without_digits = Recent(_ERRORS)
+        self._errors = Recent(_ERRORS)
+        self._asked = Recent(_OUTCOMES)
+        self._changes = Recent(_CHANGES)
+        self._exact_changes = Recent(_CHANGES)
+        self._read: OrderedDict[int, list[tuple[int, int]]] = OrderedDict()
+        #: Whether the newest change was at least spelled in a new way.
+        self.variant = False
+
+    def meet(self, call: CallFacts, outcome: OutcomeFacts) -> News:
+        """Remember a settled call. Returns what it brought."""
+        self.variant = False
+        asked = self._asked.meet(call.near)
+        if call.note:
+            return News.NOTE
+        if outcome.failed:
+            return self._meet_failure(outcome, asked)
+        if call.changes:
+            self.variant = self._exact_changes.meet(call.same)
+            # Without a target, equal but for numbers may be another place of another file.
+            known = call.near if call.target or call.tool_class is not ToolClass.WRITE else call.same
+            if self._changes.meet(known):
+                self._forget_lines(call.target)
+                self._outcomes.meet(outcome.same)
+                return News.NEWS
+            if call.tool_class is not ToolClass.SHELL:
+                return News.STALE
+        if not outcome.informative:
+            return News.NEWS if asked else News.STALE
+        fresh = self._outcomes.meet(outcome.same)
+        in_digits_only = bool(outcome.digitless) and not self._without_digits.meet(outcome.digitless)
+        if not fresh or (call.lines is not None and self._has_read(call.target, call.lines)):
+            return News.STALE
+        return News.WEAK if in_digits_only else News.NEWS
+
+    def _meet_failure(self, outcome: OutcomeFacts, asked: bool) -> News:
+        if outcome.empty:
+            return News.NEWS if asked else News.STALE
+        fresh = self._outcomes.meet(outcome.same)
+        if outcome.verdict:
+            return News.NEWS if fresh else News.STALE
+        # Both have to be remembered, so both are asked.
+        unknown = [self._errors.meet(signature) for signature in outcome.signatures]
+        if all(unknown):
+            return News.NEWS
+        return News.WEAK if fresh else News.STALE
+
+    def _forget_lines(self, target: int) -> None:
+        """Forget what was read of a target, since it was changed; without a target that may be any file."""
+        if target:
+            self._read.pop(target, None)
+        else:
+            self._read.clear()
+
+    def _has_read(self, target: int, lines: tuple[int, int]) -> bool:
+        """Remember lines of a file as read. Returns whether all of them were before."""
+        pieces = self._read.pop(target, [])
+        self._read[target] = pieces
+        if len(self._read) > _FILES:
+            self._read.popitem(last=False)
+        first, end = lines
+        if any(begin <= first and end <= behind for begin, behind in pieces):
+            return True
+        joined: list[tuple[int, int]] = []
+        for begin, behind in sorted([*pieces, lines]):
+            if joined and begin <= joined[-1][1]:
+                joined[-1] = (joined[-1][0], max(behind, joined[-1][1]))
+            else:
+                joined.append((begin, behind))
+        pieces[:] = joined[-_PIECES:]
+        return False

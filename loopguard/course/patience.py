@@ -1,0 +1,39 @@
+"""Tells a patient repeat, which leaves the world time to move, from an impatient one; only where times are known."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Final
+
+#: From this pause on waiting is patient, as it is where each pause is that much longer than the one before.
+_LONG_PAUSE_S: Final = 30.0
+_GROWTH: Final = 1.5
+#: Patience ends some time.
+_MOST: Final = 20
+_KEPT: Final = 64
+
+
+class Patience:
+    """How many repeats of a call were patient, since it last brought news."""
+
+    __slots__ = ("_calls",)
+
+    def __init__(self) -> None:
+        #: For each call: span, time, newest pause, patient repeats.
+        self._calls: OrderedDict[int, tuple[int, float, float, int]] = OrderedDict()
+
+    def take(self, same: int, span: int, at: float | None) -> int:
+        """Note when a call was asked. Returns how many of its repeats in this span were patient."""
+        if at is None:
+            return 0
+        calls = self._calls
+        known, before, pause, patient = calls.pop(same, (span, at, 0.0, 0))
+        if known != span:
+            pause, patient = 0.0, 0
+        gap = at - before
+        if gap >= _LONG_PAUSE_S or (pause > 0 and gap >= _GROWTH * pause):
+            patient = min(patient + 1, _MOST)
+        calls[same] = (span, at, gap, patient)
+        if len(calls) > _KEPT:
+            calls.popitem(last=False)
+        return patient

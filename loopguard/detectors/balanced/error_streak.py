@@ -1,0 +1,49 @@
+"""Failures with fresh arguments: one tool that gives one error, or one error whatever the tool."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from loopguard.detectors.balanced.hit import About, Hit
+
+if TYPE_CHECKING:
+    from loopguard.balanced_limits import Limits
+    from loopguard.course import Moment
+
+NAME: Final = "error_streak"
+CASCADE: Final = "error_cascade"
+_CLEARED: Final = "a success of this tool, another error, or a change"
+
+
+def worded_alike(moment: Moment, limits: Limits) -> Hit | None:
+    """Find one failure over calls worded alike; structured arguments, new each time, are a sweep instead."""
+    count = moment.alike_failures
+    extra = _extra(moment, limits)
+    if count.number < limits.alike_failures + extra or not (moment.call.free_text or moment.repeated_words):
+        return None
+    stops = moment.failures.number >= limits.block_attempt - 1 + extra
+    return Hit(NAME, About.WORDING, moment.failures, limits.alike_failures + extra, _CLEARED, stops=stops)
+
+
+def one_tool(moment: Moment, limits: Limits) -> Hit | None:
+    """Find one failure of one tool, or one signature of its errors, over any arguments."""
+    threshold = limits.failures + _extra(moment, limits)
+    if moment.failures.number >= threshold:
+        return Hit(NAME, About.PROGRAM, moment.failures, threshold, _CLEARED)
+    threshold = limits.signatures + (limits.transient_extra if moment.outcome.transient else 0)
+    if moment.signatures.number >= threshold:
+        return Hit(NAME, About.PROGRAM, moment.signatures, threshold, _CLEARED)
+    return None
+
+
+def any_tool(moment: Moment, limits: Limits) -> Hit | None:
+    """Find one error in a row over whatever tools."""
+    threshold = limits.cascade + (limits.transient_extra if moment.outcome.transient else 0)
+    if moment.cascade.number < threshold:
+        return None
+    return Hit(CASCADE, About.RUN, moment.cascade, threshold, "any success, or another error")
+
+
+def _extra(moment: Moment, limits: Limits) -> int:
+    outcome = moment.outcome
+    return (limits.transient_extra if outcome.transient else 0) + (limits.verdict_extra if outcome.verdict else 0)

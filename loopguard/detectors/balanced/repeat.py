@@ -1,0 +1,51 @@
+"""The same call with the same outcome again, and nothing new in between."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from loopguard.detectors.balanced.hit import About, Hit
+from loopguard.tool_class import ToolClass
+
+if TYPE_CHECKING:
+    from loopguard.balanced_limits import Limits
+    from loopguard.course import Moment
+
+NAME: Final = "repeat"
+NEAR: Final = "near_repeat"
+LIKELY: Final = "likely_repeat"
+_CLEARED: Final = "anything new: another outcome, another question, a change"
+
+
+def exact(moment: Moment, limits: Limits) -> Hit | None:
+    """Find a call that gives what it gave before; waiting, and what may pass by itself, has longer."""
+    count, outcome = moment.equal, moment.outcome
+    if count.number < limits.repeat:
+        return None
+    patient = moment.poll or moment.call.note
+    threshold = (limits.poll if patient else limits.repeat) + (limits.transient_extra if outcome.transient else 0)
+    # A step from a hidden position that answers nothing may have arrived somewhere else.
+    if count.number < threshold or (moment.call.tool_class is ToolClass.MOVE and not outcome.informative):
+        return None
+    last = limits.block_poll_attempt if patient or outcome.transient else limits.block_attempt
+    return Hit(NAME, About.CALL, count, threshold, _CLEARED, stops=count.number >= last - 1)
+
+
+def near(moment: Moment, limits: Limits) -> Hit | None:
+    """Find a call that only its spelling tells from earlier ones."""
+    count, transient = moment.near, moment.outcome.transient
+    threshold = limits.near_repeat + (limits.transient_extra if transient else 0)
+    if count.number < threshold:
+        return None
+    last = limits.block_poll_attempt if transient else limits.block_attempt
+    return Hit(NEAR, About.SPELLING, count, threshold, _CLEARED, stops=count.number >= last - 1)
+
+
+def likely(moment: Moment, limits: Limits) -> Hit | None:
+    """Find a call whose outcomes differ in numbers or in details of one error; a weaker sign: one more to block."""
+    count, transient = moment.likely, moment.outcome.transient
+    threshold = limits.likely_repeat + (limits.transient_extra if transient else 0)
+    if count.number < threshold:
+        return None
+    last = limits.block_poll_attempt if transient else limits.block_attempt
+    return Hit(LIKELY, About.CALL, count, threshold, _CLEARED, stops=count.number >= last)

@@ -1,0 +1,197 @@
+"""What the guard knows of a call and of its outcome beyond their digests: identities on several levels, and marks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from loopguard import _core, _facts
+from loopguard.model import Status
+from loopguard.tool_class import ToolClass, ToolClasses
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from loopguard.fingerprint import CallPrint, OutcomePrint
+    from loopguard.model import Call, Outcome, Record
+
+_FAILED: Final = frozenset({Status.ERROR, Status.UNKNOWN_TOOL, Status.INVALID_ARGUMENTS, Status.DENIED})
+_CHANGING: Final = frozenset({ToolClass.WRITE, ToolClass.SEND, ToolClass.SPAWN})
+_WHOLE: Final = ("write", "create", "save")
+_NOTHING, _SUCCESS, _FAILURE = 0, 1, 2
+#: What is left out of outcomes before they are compared.
+MASK: Final[int] = getattr(_core, "DEFAULT_MASK", _core.WRAPPER_NONCE)
+#: Names come from models, so what is kept of them has a bound; beyond it everything is forgotten at once.
+_KNOWN_NAMES: Final = 4096
+
+
+class CallFacts:
+    """A call on several levels: `same` its exact identity, `near` one that forgives spelling, `family` its program.
+
+    `asked` is `None` if only a digest is known. `target` and `family` are 0 if there is none.
+    """
+
+    __slots__ = (
+        "asked",
+        "bare",
+        "changes",
+        "family",
+        "free_text",
+        "lines",
+        "near",
+        "number",
+        "poll",
+        "program",
+        "same",
+        "target",
+        "tool",
+        "tool_class",
+        "whole",
+    )
+
+    def __init__(self, tool: str, number: int, tool_class: ToolClass, same: int) -> None:
+        self.tool = tool
+        #: Stands for the tool in identities.
+        self.number = number
+        self.tool_class = tool_class
+        self.same = same
+        self.near = same
+        #: Tool and program, action or operation: what an error belongs to.
+        self.program = number
+        #: Tool and the program's first word; 0 for a program that runs any code.
+        self.family: int = self.program
+        self.target = 0
+        self.lines: tuple[int, int] | None = None
+        self.changes = tool_class in _CHANGING
+        self.poll = tool_class is ToolClass.POLL
+        self.free_text = False
+        #: It gives all of what it writes, not a part: another such call replaces it.
+        self.whole = tool_class is ToolClass.WRITE and any(word in tool for word in _WHOLE)
+        #: No arguments: what it asks depends on where the agent stands.
+        self.bare = False
+        self.asked: _facts.Asked | None = None
+
+    @property
+    def note(self) -> bool:
+        """Whether the call only keeps the model's own words."""
+        return self.tool_class is ToolClass.NOTE
+
+
+class OutcomeFacts:
+    """An outcome on several levels: `same` (lines in any order), `digitless` (0 if short), `shape`, `signatures`.
+
+    Signatures are of errors, none for a success. `empty`: nothing is in it; `acknowledged`: it says only that it was
+    done; `pending`: what was asked about goes on; `verdict`: a red test, so the tool worked; `rejected`: the harness
+    refused the reply.
+    """
+
+    __slots__ = (
+        "acknowledged",
+        "digitless",
+        "empty",
+        "failed",
+        "pending",
+        "rejected",
+        "same",
+        "shape",
+        "signatures",
+        "size",
+        "status",
+        "transient",
+        "verdict",
+    )
+
+    def __init__(self, same: int, failed: bool, status: Status | None) -> None:
+        self.same = same
+        self.failed = failed
+        self.status = status
+        self.digitless = 0
+        self.shape = same
+        self.signatures: tuple[int, ...] = (same,) if failed else ()
+        self.size = 0
+        self.empty = self.acknowledged = self.pending = self.transient = self.verdict = self.rejected = False
+
+    @property
+    def informative(self) -> bool:
+        """Whether there is something in it to know."""
+        return not (self.empty or self.acknowledged)
+
+
+class Describer:
+    """Makes facts. Any thread, any number of runs."""
+
+    def __init__(self, classes: Mapping[str, ToolClass] | None = None) -> None:
+        """Take overrides of the table of tool classes."""
+        self._classes = ToolClasses(classes)
+        self._tools: dict[str, tuple[int, ToolClass]] = {}
+
+    def call(self, call: Call | Record, printed: CallPrint) -> CallFacts:
+        """Describe a call that has its print."""
+        tool = printed.tool
+        number, tool_class = self._tools.get(tool) or self._tool(tool)
+        facts = CallFacts(tool, number, tool_class, hash((number, _int(printed.digest))))
+        facts.poll = facts.poll or printed.poll
+        facts.changes = facts.changes or printed.send
+        args = call.args
+        if call.args_digest:
+            facts.program = facts.family = hash((number, _facts.number_of(printed.action)))
+            return facts
+        if not args:
+            facts.bare = True
+            return facts
+        asked = facts.asked = _facts.describe_call(args, not printed.flags & _core.OPAQUE, facts.tool_class)
+        flags = asked.flags
+        facts.near = hash((number, asked.near))
+        if flags & _facts.VOLATILE:
+            facts.same = facts.near
+        facts.program = hash((number, asked.program, _facts.number_of(printed.action)))
+        facts.family = 0 if flags & _facts.INLINE_CODE else hash((number, asked.family))
+        facts.target = asked.target
+        facts.changes = facts.changes or bool(flags & _facts.CHANGES)
+        facts.poll = facts.poll or bool(flags & _facts.WAITS)
+        facts.free_text = bool(flags & _facts.FREE_TEXT)
+        facts.bare = bool(flags & _facts.BARE)
+        if flags & _facts.VIEWS:
+            facts.changes = False
+            facts.tool_class = ToolClass.READ
+        if asked.end_line:
+            facts.lines = (asked.first_line, asked.end_line)
+        return facts
+
+    def outcome(self, call: CallFacts, outcome: Outcome | Record, printed: OutcomePrint) -> OutcomeFacts:
+        """Describe an outcome that has its print and is neither pending nor a veto."""
+        status = outcome.status
+        error = outcome.error or None
+        failed = error is not None or status in _FAILED
+        text = error or (None if outcome.private or outcome.result_digest else outcome.result)
+        if text is None and (outcome.private or outcome.result_digest):
+            facts = OutcomeFacts(_int(printed.digest or b""), printed.failed, status)
+            facts.size = 1
+            return facts
+        told = _FAILURE if failed else _NOTHING if status is None else _SUCCESS
+        readable = not printed.flags & _core.OPAQUE
+        canonical = _core.canonicalize(text, mask=MASK) if text and readable else text or b"null"
+        answer = _facts.describe_outcome(canonical, readable, told, call.tool_class is ToolClass.SHELL)
+        flags = answer.flags
+        facts = OutcomeFacts(answer.bag, bool(flags & _facts.FAILED), status)
+        facts.digitless, facts.shape, facts.size = answer.digitless, answer.shape, answer.size
+        if facts.failed:
+            last, first = answer.last_error, answer.first_error
+            facts.signatures = (last,) if last == first else (last, first)
+        if flags:
+            facts.empty = bool(flags & _facts.EMPTY)
+            facts.acknowledged = bool(flags & _facts.ACKNOWLEDGED)
+            facts.pending = bool(flags & _facts.PENDING)
+            facts.transient = bool(flags & _facts.TRANSIENT)
+            facts.verdict = bool(flags & _facts.VERDICT)
+            facts.rejected = bool(flags & _facts.REJECTED)
+        return facts
+
+    def _tool(self, name: str) -> tuple[int, ToolClass]:
+        if len(self._tools) >= _KNOWN_NAMES:
+            self._tools.clear()
+        tool = self._tools[name] = (_facts.number_of(name), self._classes.find(name))
+        return tool
+
+
+def _int(digest: bytes) -> int:
+    return int.from_bytes(digest[:8], "big")
