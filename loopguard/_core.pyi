@@ -16,6 +16,10 @@ WRAPPER_NONCE: Final[int]
 
 #: Every mask kind's name and bit.
 MASK_KINDS: Final[dict[str, int]]
+#: Every mask kind's name and a JSON document that has it.
+MASK_EXAMPLES: Final[dict[str, bytes]]
+#: The kinds that are masked unless somebody chooses.
+DEFAULT_MASK: Final[int]
 
 @final
 class Inspection:

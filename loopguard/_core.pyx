@@ -23,6 +23,7 @@ from loopguard cimport _outcome as outcome
 
 import os as _os
 from json import dumps as _json_dumps
+from operator import itemgetter as _itemgetter
 
 if not native.kNativeHash:
     import xxhash as _xxhash
@@ -42,8 +43,12 @@ SURROGATE = <int>native.kSurrogate
 OPAQUE = <int>native.kOpaque
 
 WRAPPER_NONCE = <int>native.kWrapperNonce
-MASK_KINDS = {"wrapper_nonce": WRAPPER_NONCE}
-cdef uint32_t KNOWN_MASKS = native.kWrapperNonce
+MASK_KINDS = {native.kMaskKinds[i].name.decode(): <int>native.kMaskKinds[i].bit for i in range(16)}
+MASK_EXAMPLES = {native.kMaskKinds[i].name.decode(): bytes(native.kMaskKinds[i].example) for i in range(16)}
+DEFAULT_MASK = <int>native.kAllMasks
+cdef uint32_t KNOWN_MASKS = native.kAllMasks
+
+_span_start = _itemgetter(1)
 
 cdef const native.Kernel* kernel = &native.choose_kernel(_os.environ.get("LOOPGUARD_CPU") == "baseline")
 
@@ -311,9 +316,12 @@ def inspect(data, *, mask=0, Rules rules=None):
     open_source(data, &source)
     cdef native.Arena* arena = native.lease_arena()
     try:
+        arena.trace = True
         if write(arena[0], source.data, source.size, 0, bits, paths, False):
             canonical = PyBytes_FromStringAndSize(<const char*>arena.text, arena.size)
-            return Inspection(canonical, digest_result(arena[0]), arena.flags, [])
+            spans = [(<int>edit.kind, <Py_ssize_t>edit.start, <Py_ssize_t>edit.end) for edit in arena.spans_masked]
+            spans.sort(key=_span_start)
+            return Inspection(canonical, digest_result(arena[0]), arena.flags, spans)
         canonical = PyBytes_FromStringAndSize(<const char*>source.data, source.size)
         return Inspection(canonical, digest_bytes(source.data, source.size, native.kOpaqueSeed), OPAQUE, [])
     finally:

@@ -15,6 +15,21 @@ cdef extern from "native/core.hpp" namespace "loopguard" nogil:
     cdef enum Mask:
         kWrapperNonce
 
+    const uint32_t kAllMasks
+
+    cdef cppclass MaskKind:
+        uint32_t bit
+        const char* name
+        const char* placeholder
+        const char* example
+
+    const MaskKind kMaskKinds[16]
+
+    cdef cppclass Edit:
+        size_t start
+        size_t end
+        uint32_t kind
+
     cdef cppclass Buffer:
         uint8_t* data()
 
@@ -31,6 +46,8 @@ cdef extern from "native/core.hpp" namespace "loopguard" nogil:
     cdef cppclass Arena:
         Buffer output
         vector[Listed] listed
+        vector[Edit] spans_masked
+        bool trace
         const uint8_t* text
         size_t size
         uint32_t flags

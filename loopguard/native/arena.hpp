@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "mask_edit.hpp"
+
 namespace loopguard {
 
 enum Flag : uint32_t { kBigint = 1, kOverflow = 2, kDuplicateKey = 4, kSurrogate = 8, kOpaque = 16 };
@@ -38,37 +40,44 @@ public:
     Buffer() = default;
     Buffer(const Buffer&) = delete;
     Buffer& operator=(const Buffer&) = delete;
-    ~Buffer() { std::free(data_); }
+    ~Buffer() { std::free(block_); }
 
-    uint8_t* data() const { return data_; }
+    uint8_t* data() const { return block_ == nullptr ? nullptr : block_ + kFront; }
     size_t capacity() const { return capacity_; }
 
     // Makes room; what was in the buffer is lost.
     void reserve(size_t size) {
         if (size <= capacity_) return;
         release();
-        data_ = static_cast<uint8_t*>(std::malloc(size + size / 4));
-        if (data_ == nullptr) throw std::bad_alloc();
-        capacity_ = size + size / 4;
+        const size_t larger = size + size / 4;
+        block_ = static_cast<uint8_t*>(std::malloc(kFront + larger));
+        if (block_ == nullptr) throw std::bad_alloc();
+        std::memset(block_, 0, kFront);
+        capacity_ = larger;
     }
 
     // Makes room and keeps what was there.
     void grow(size_t size) {
         if (size <= capacity_) return;
-        void* larger = std::realloc(data_, size * 2);
-        if (larger == nullptr) throw std::bad_alloc();
-        data_ = static_cast<uint8_t*>(larger);
-        capacity_ = size * 2;
+        const size_t larger = size + size / 2;
+        auto* const block = static_cast<uint8_t*>(std::realloc(block_, kFront + larger));
+        if (block == nullptr) throw std::bad_alloc();
+        if (block_ == nullptr) std::memset(block, 0, kFront);
+        block_ = block;
+        capacity_ = larger;
     }
 
     void release() {
-        std::free(data_);
-        data_ = nullptr;
+        std::free(block_);
+        block_ = nullptr;
         capacity_ = 0;
     }
 
 private:
-    uint8_t* data_ = nullptr;
+    // Some questions look at the bytes before a place, also before the first.
+    static constexpr size_t kFront = 32;
+
+    uint8_t* block_ = nullptr;
     size_t capacity_ = 0;
 };
 
@@ -139,6 +148,15 @@ struct Arena {
     std::vector<std::string> raw_keys;  // canonical text of keys before masking
     std::vector<Listed> listed;
 
+    Buffer decoded;            // text of the string that is being masked
+    std::vector<Edit> edits;   // what goes out of it
+    std::vector<Edit> spans_masked;  // what went out of the document, in places of the input; filled if `trace`
+    Numbering uuids;
+    Numbering ids;
+    bool trace = false;
+    bool binary_masked = false;
+    bool text_seen = false;  // some text that is not blank stands under the key "text"
+
     // The result: `size` bytes at `text`. If `spans` is set the text is instead '{', the spanned members (each with
     // room for its separator) and '}': a large object's members need not be moved to be hashed in order.
     const uint8_t* text = nullptr;
@@ -168,6 +186,12 @@ struct Arena {
         members.shrink(0);
         raw_keys.clear();
         listed.clear();
+        spans_masked.clear();
+        uuids.clear();
+        ids.clear();
+        trace = false;
+        binary_masked = false;
+        text_seen = false;
         flags = 0;
         spans = false;
     }
@@ -175,6 +199,7 @@ struct Arena {
     void trim() {
         if (output.capacity() > kKeptSize) output.release();
         if (scratch.capacity() > kKeptSize) scratch.release();
+        if (decoded.capacity() > kKeptSize) decoded.release();
         members.trim();
         if (listed.capacity() * sizeof(Listed) > kKeptSize) std::vector<Listed>().swap(listed);
     }

@@ -23,7 +23,15 @@ struct Block {
         return mask(_mm256_or_si256(_mm256_or_si256(quote, backslash), outside));
     }
 
+    uint32_t digits() const { return within('0', 10, bytes); }
+    uint32_t letters() const { return within('a', 26, _mm256_or_si256(bytes, _mm256_set1_epi8(0x20))); }
+
 private:
+    // There is no unsigned comparison: moved down to the least signed byte, what is in range is what is below `count`.
+    static uint32_t within(char first, int count, __m256i lanes) {
+        const __m256i moved = _mm256_sub_epi8(lanes, _mm256_set1_epi8(static_cast<char>(first + 128)));
+        return mask(_mm256_cmpgt_epi8(_mm256_set1_epi8(static_cast<char>(count - 128)), moved));
+    }
     static uint32_t mask(__m256i lanes) { return static_cast<uint32_t>(_mm256_movemask_epi8(lanes)); }
 };
 
@@ -47,7 +55,15 @@ struct Block {
         return mask(_mm_or_si128(_mm_or_si128(quote, backslash), outside));
     }
 
+    uint32_t digits() const { return within('0', 10, bytes); }
+    uint32_t letters() const { return within('a', 26, _mm_or_si128(bytes, _mm_set1_epi8(0x20))); }
+
 private:
+    // There is no unsigned comparison: moved down to the least signed byte, what is in range is what is below `count`.
+    static uint32_t within(char first, int count, __m128i lanes) {
+        const __m128i moved = _mm_sub_epi8(lanes, _mm_set1_epi8(static_cast<char>(first + 128)));
+        return mask(_mm_cmpgt_epi8(_mm_set1_epi8(static_cast<char>(count - 128)), moved));
+    }
     static uint32_t mask(__m128i lanes) { return static_cast<uint32_t>(_mm_movemask_epi8(lanes)); }
 };
 
@@ -71,6 +87,13 @@ struct Block {
     // A quote, a backslash, a control character, or a byte of a multi-byte character.
     uint32_t special() const {
         return mask([](uint8_t byte) { return byte == '"' || byte == '\\' || byte < 0x20 || byte >= 0x80; });
+    }
+
+    uint32_t digits() const {
+        return mask([](uint8_t byte) { return static_cast<uint8_t>(byte - '0') < 10; });
+    }
+    uint32_t letters() const {
+        return mask([](uint8_t byte) { return static_cast<uint8_t>((byte | 0x20) - 'a') < 26; });
     }
 
 private:

@@ -6,17 +6,12 @@
 #endif
 
 #include "digest.hpp"
+#include "mask_codec.hpp"
+#include "mask_keys.hpp"
 #include "nonce.hpp"
 #include "number.hpp"
 #include "order.hpp"
 #include "rules.hpp"
-
-namespace loopguard {
-
-// Kinds of volatile text, a bit each.
-enum Mask : uint32_t { kWrapperNonce = 1 };
-
-}  // namespace loopguard
 
 #define LOOPGUARD_TARGET baseline
 #include "kernel.hpp"

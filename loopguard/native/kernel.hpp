@@ -1,6 +1,8 @@
 // The entries to the inner loops. Read once per instruction set with LOOPGUARD_TARGET as the namespace, hence no guard.
 
 #include "block.hpp"
+#include "mask_scan.hpp"
+#include "masker.hpp"
 #include "writer.hpp"
 
 namespace loopguard::LOOPGUARD_TARGET {
@@ -26,16 +28,18 @@ struct Input {
 // Writes one document at `offset` of the arena's output; false if it is not JSON, and then nothing counts.
 template <bool kMasked>
 bool write_document(Arena& arena, const uint8_t* data, size_t size, size_t offset, uint32_t mask, const Rules* rules,
-                    bool spans) {
+                    bool spans, uint32_t never_mask = 0) {
     const Input input(arena, data, size);
+    const uint32_t outer_flags = arena.flags;
     // Only numbers grow on the way; they ask for room themselves.
     uint8_t* const start = arena.make_room(arena.output.data() + offset, size + kSlack);
-    Writer<kMasked> writer(arena, input.end, input.limit, mask, rules);
+    Writer<kMasked> writer(arena, input.start, input.end, input.limit, mask, rules);
+    writer.never_mask(never_mask);
     if (spans) writer.leave_outer_members_in_place();
     const Cursor at = writer.document(writer.skip_space(input.start), start);
     if (at.in == nullptr || writer.skip_space(at.in) != input.end) return false;
+    arena.flags = outer_flags | writer.flags();
     arena.text = arena.output.data() + offset;
-    arena.flags |= writer.flags();
     arena.spans = writer.outer_members() != 0;
     if (arena.spans) {
         arena.size = 1;
@@ -51,7 +55,13 @@ inline bool write(Arena& arena, const uint8_t* data, size_t size, size_t offset,
     if (mask == 0 && (rules == nullptr || rules->masks() == 0)) {
         return write_document<false>(arena, data, size, offset, mask, rules, spans);
     }
-    return write_document<true>(arena, data, size, offset, mask, rules, spans);
+    if (!write_document<true>(arena, data, size, offset, mask, rules, spans)) return false;
+    if (!arena.binary_masked || arena.text_seen) return true;
+    // With no text beside it, a payload is all there is to compare.
+    arena.binary_masked = false;
+    arena.spans_masked.clear();
+    arena.members.shrink(0);
+    return write_document<true>(arena, data, size, offset, mask, rules, spans, kBinary);
 }
 
 // Lists the members of an object or the items of an array: where each value lies in the input, its key as canonical text
@@ -59,7 +69,7 @@ inline bool write(Arena& arena, const uint8_t* data, size_t size, size_t offset,
 inline bool list_members(Arena& arena, const uint8_t* data, size_t size) {
     const Input input(arena, data, size);
     uint8_t* out = arena.make_room(arena.output.data(), size + kSlack);
-    Writer<false> writer(arena, input.end, input.limit, 0, nullptr);
+    Writer<false> writer(arena, input.start, input.end, input.limit, 0, nullptr);
     const uint8_t* in = writer.skip_space(input.start);
     if (in == input.end || (*in != '{' && *in != '[')) return false;
     const bool object = *in == '{';

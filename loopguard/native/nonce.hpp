@@ -10,8 +10,11 @@ namespace loopguard {
 // divides (backslashes before a quote + 1).
 class WrapperNonce {
 public:
-    // Neutralises in place; true if anything was. Linear: a start marker looks no further than the next marker.
-    static bool neutralise(uint8_t* text, size_t size) {
+    static constexpr size_t kIdSize = 16;
+
+    // Neutralises in place; true if anything was. Linear: a start marker looks no further than the next marker. `places`
+    // takes where the ids are.
+    static bool neutralise(uint8_t* text, size_t size, std::vector<size_t>* places) {
         uint8_t* const end = text + size;
         bool changed = false;
         uint8_t* at = find(text, end, kStart, sizeof kStart - 1);
@@ -27,6 +30,10 @@ public:
                     std::memset(opening.id, '0', kIdSize);
                     std::memset(closing.id, '0', kIdSize);
                     changed = true;
+                    if (places != nullptr) {
+                        places->push_back(static_cast<size_t>(opening.id - text));
+                        places->push_back(static_cast<size_t>(closing.id - text));
+                    }
                     next = closing.end;
                 }
             }
@@ -41,8 +48,6 @@ public:
 private:
     static constexpr char kStart[] = "<<<EXTERNAL_UNTRUSTED_CONTENT";
     static constexpr char kEnd[] = "<<<END_EXTERNAL_UNTRUSTED_CONTENT";
-    static constexpr size_t kIdSize = 16;
-
     struct Marker {
         uint8_t* id;
         uint8_t* end;

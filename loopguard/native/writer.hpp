@@ -7,8 +7,8 @@ template <bool kMasked>
 class Writer {
 public:
     // The input is data[0, size); up to `limit` bytes may be read, those behind the end are zeros.
-    Writer(Arena& arena, const uint8_t* end, const uint8_t* limit, uint32_t mask, const Rules* rules)
-        : arena_(arena), end_(end), limit_(limit), mask_(mask), callers_mask_(mask), rules_(rules) {}
+    Writer(Arena& arena, const uint8_t* start, const uint8_t* end, const uint8_t* limit, uint32_t mask, const Rules* rules)
+        : arena_(arena), end_(end), limit_(limit), mask_(mask), callers_mask_(mask), rules_(rules), masker_(arena, start, end) {}
 
     uint32_t flags() const { return flags_; }
     size_t outer_members() const { return outer_members_; }
@@ -38,14 +38,19 @@ public:
         return literal(in, out);
     }
 
-    // A string from its opening quote on; keys too.
+    // A string from its opening quote on.
     Cursor string(const uint8_t* in, uint8_t* out) {
-        uint8_t* const start = out;
-        Cursor at = copy_string(in, out);
-        if constexpr (kMasked) {
-            if (at.in != nullptr) mask_string(start, at);
-        }
-        return at;
+        if constexpr (!kMasked) return copy_string(in, out);
+        escaped_ = false;
+        const Cursor at = copy_string(in, out);
+        if (at.in == nullptr || mask_ == 0) return at;
+        return masker_.string(in + 1, out + 1, at, mask_, escaped_, key_in_force());
+    }
+
+    // Masks apply but for these kinds, whatever caller and rules say.
+    void never_mask(uint32_t kinds) {
+        never_mask_ = kinds;
+        mask_ &= ~kinds;
     }
 
 private:
@@ -156,23 +161,18 @@ private:
         return rewrite_escape(in, end_, out, flags_);
     }
 
-    [[gnu::noinline]] void mask_string(uint8_t* start, Cursor& at) {
-        const size_t size = static_cast<size_t>(at.out - start) - 2;
-        if ((mask_ & kWrapperNonce) == 0 || size < WrapperNonce::kShortestPair) return;
-        if (has_marker(start + 1, at.out)) masked_ |= WrapperNonce::neutralise(start + 1, size);
-    }
-
-    // Whether text has a wrapper marker's beginning, a block at a time: nearly none has.
-    static bool has_marker(const uint8_t* text, const uint8_t* end) {
-        for (; text < end; text += Block::kSize) {
-            const uint32_t found =
-                Block::load(text).equal('<') & Block::load(text + 2).equal('<') & Block::load(text + 3).equal('E');
-            if (found != 0) return true;
-        }
-        return false;
-    }
+    typename Masker::Key key_in_force() const { return {arena_.output.data() + key_offset_ + 1, key_size_}; }
 
     Cursor number(const uint8_t* in, uint8_t* out) {
+        if constexpr (!kMasked) return copy_number(in, out);
+        const size_t start = static_cast<size_t>(out - arena_.output.data());
+        const Cursor at = copy_number(in, out);
+        if (at.in == nullptr || mask_ == 0 || key_size_ == 0) return at;
+        if (key_kinds(arena_.output.data() + key_offset_ + 1, key_size_) == 0) return at;
+        return masker_.number(in, arena_.output.data() + start, at, mask_, key_in_force());
+    }
+
+    Cursor copy_number(const uint8_t* in, uint8_t* out) {
         const uint8_t* const digits = in + (*in == '-');
         const uint8_t* const behind = skip_digits(digits, end_);
         const auto count = behind - digits;
@@ -223,7 +223,7 @@ private:
         const int32_t outer_state = state_;
         const uint32_t outer_mask = mask_;
         const bool outer_kept = something_kept_;
-        mask_ = callers_mask_ | rule.mask;
+        mask_ = (callers_mask_ | rule.mask) & ~never_mask_;
         state_ = state;
         something_kept_ = rule.kept;
         Cursor at = rule.inert ? value<false>(in, out, depth) : value<true>(in, out, depth);
@@ -261,6 +261,7 @@ private:
         bool any = !kRuled;
         if constexpr (kRuled) items = rules_->state(state_).other;
         for (;;) {
+            if constexpr (kMasked) key_size_ = 0;
             Cursor item;
             if constexpr (kRuled) {
                 const size_t start = static_cast<size_t>(out - arena_.output.data());
@@ -313,6 +314,10 @@ private:
             if (in >= end_ || *in != ':') return kNotJson;
             *at.out = ':';
             in = next_token(in + 1);
+            if constexpr (kMasked) {
+                key_offset_ = member.offset;
+                key_size_ = member.key_size;
+            }
             bool left_out = false;
             if constexpr (kRuled) {
                 const size_t start = static_cast<size_t>(at.out + 1 - arena_.output.data());
@@ -359,7 +364,7 @@ private:
         member.decode = escaped_;
         member.raw_key = 0;
         if constexpr (kRuled) state = rules_->state(state_).next(out + 1, member.key_size);
-        if constexpr (kMasked) mask_key(out, at, member);
+        if constexpr (kMasked) mask_key(in, out, at, member);
         uint64_t prefix;
         std::memcpy(&prefix, out + 1, 8);
         prefix = big_endian(prefix);
@@ -371,12 +376,10 @@ private:
         return at;
     }
 
-    [[gnu::noinline]] void mask_key(uint8_t* out, Cursor at, Member& member) {
-        if (member.key_size < WrapperNonce::kShortestPair) return;
+    [[gnu::noinline]] void mask_key(const uint8_t* in, uint8_t* out, Cursor at, Member& member) {
+        if ((mask_ & kWrapperNonce) == 0 || member.key_size < WrapperNonce::kShortestPair) return;
         std::string raw(reinterpret_cast<const char*>(out + 1), member.key_size);
-        masked_ = false;
-        mask_string(out, at);
-        if (!masked_) return;
+        if (!masker_.key_nonces(in + 1, at.in, out + 1, member.key_size)) return;
         member.raw_key = arena_.keep_raw_key(std::move(raw));
         member.decode = 1;
     }
@@ -436,12 +439,15 @@ private:
     const uint8_t* const limit_;
     uint32_t mask_;  // in force for the value being written
     const uint32_t callers_mask_;
+    uint32_t never_mask_ = 0;
     const Rules* const rules_;
+    Masker masker_;
+    size_t key_offset_ = 0;  // of the value being written; size 0 where it has none
+    size_t key_size_ = 0;
     int32_t state_ = 0;            // of the container being written, where rules look at it
     bool something_kept_ = false;  // below the value being written
     uint32_t flags_ = 0;
     bool escaped_ = false;  // a string had an escape since this was last cleared
-    bool masked_ = false;   // masking changed a string since this was last cleared
     bool spans_allowed_ = false;
     size_t outer_members_ = 0;
 };

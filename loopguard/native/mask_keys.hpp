@@ -1,0 +1,153 @@
+// Keys that say what their value is: a duration, a process id, an id made anew for each request.
+#pragma once
+
+#include "mask_rules.hpp"
+
+namespace loopguard {
+
+// The key's letters and digits in lower case.
+struct PlainKey {
+    char text[32];
+    size_t size = 0;
+
+    PlainKey(const uint8_t* key, size_t key_size) {
+        if (key_size > sizeof text) return;
+        for (size_t i = 0; i < key_size; ++i) {
+            if (key[i] == '_' || key[i] == '-') continue;
+            text[size++] = static_cast<char>(is_letter(key[i]) ? key[i] | 0x20 : key[i]);
+        }
+    }
+    bool is(std::initializer_list<std::string_view> words) const {
+        const std::string_view plain(text, size);
+        for (const std::string_view word : words) {
+            if (plain == word) return true;
+        }
+        return false;
+    }
+    bool ends_with(std::string_view word) const {
+        return size >= word.size() && std::memcmp(text + size - word.size(), word.data(), word.size()) == 0;
+    }
+    bool starts_with(std::string_view word) const {
+        return size >= word.size() && std::memcmp(text, word.data(), word.size()) == 0;
+    }
+    bool has(std::string_view word) const { return std::string_view(text, size).find(word) != std::string_view::npos; }
+};
+
+constexpr size_t kShortestBinary = 64;
+
+// The kinds that the value under a key may be; `key` is canonical text without quotes.
+inline uint32_t key_kinds(const uint8_t* key, size_t size) {
+    if (size < 2 || size > sizeof PlainKey::text) return 0;
+    const uint8_t last = key[size - 1] | 0x20;
+    // Letters that such keys end with; most others need no closer look.
+    constexpr char kLast[] = "abdefghklnoprstwy";
+    if (!is_letter(last) || std::memchr(kLast, last, sizeof kLast - 1) == nullptr) return 0;
+    const PlainKey plain(key, size);
+    switch (last) {
+        case 'd':
+            if (plain.is({"pid", "ppid", "processid"})) return kProcessId;
+            if (plain.is({"elapsed"})) return kDuration;
+            break;
+        case 's': {
+            if (plain.is({"ts"})) return kTimestamp | kEpoch;
+            if (plain.is({"attempts", "retries"})) return kAttempt;
+            const bool unit = size > 2 && (key[size - 2] == 'M' || ((key[size - 2] == 'm') && (key[size - 3] == '_' || key[size - 3] == '-')));
+            if (unit && key[size - 1] == 's' && !plain.has("timeout")) return plain.is({"timestampms", "epochms"}) ? kEpoch : kDuration;
+            break;
+        }
+        case 't':
+            if (plain.is({"attempt", "retrycount"})) return kAttempt;
+            if (plain.is({"startedat", "finishedat", "endedat", "generatedat", "fetchedat", "retrievedat"})) return kTimestamp | kEpoch;
+            break;
+        case 'y':
+            if (plain.is({"retry"})) return kAttempt;
+            break;
+        case 'r':
+            if (plain.is({"attemptnumber"})) return kAttempt;
+            break;
+        case 'p':
+            if (plain.ends_with("timestamp")) return kTimestamp | kEpoch;
+            break;
+        case 'h':
+            if (plain.is({"epoch"})) return kEpoch;
+            break;
+        case 'w':
+            if (plain.is({"now"})) return kTimestamp | kEpoch;
+            break;
+        case 'f':
+            if (plain.is({"asof"})) return kTimestamp | kEpoch;
+            break;
+        case 'e':
+            if (plain.is({"servertime", "currenttime"})) return kTimestamp | kEpoch;
+            if (plain.is({"unixtime"})) return kEpoch;
+            break;
+        case 'a':
+            if (plain.is({"data"})) return kBinary;
+            break;
+        case 'b':
+            if (plain.is({"blob"})) return kBinary;
+            break;
+        default: break;
+    }
+    if (plain.ends_with("duration") || plain.starts_with("elapsed") || plain.starts_with("latency") || plain.ends_with("latency")) {
+        return kDuration;
+    }
+    return TextMasks::names_technical_id(key, size) ? uint32_t{kTechnicalId} : 0;
+}
+
+// Base64 as parts of a message carry it, with or without a data: address before it.
+inline bool is_base64(const uint8_t* text, size_t size) {
+    const std::string_view view(reinterpret_cast<const char*>(text), size);
+    size_t start = 0;
+    if (view.substr(0, 5) == "data:") {
+        const size_t comma = view.substr(0, 128).find(";base64,");
+        if (comma == view.npos) return false;
+        start = comma + 8;
+    } else if (size < kShortestBinary) {
+        return false;
+    }
+    size_t end = size;
+    while (end > start && text[end - 1] == '=') --end;
+    for (size_t i = start; i < end; ++i) {
+        const uint8_t c = text[i];
+        if (!is_letter(c) && !is_digit(c) && c != '+' && c != '/' && c != '-' && c != '_') return false;
+    }
+    return end > start;
+}
+
+inline uint32_t size_class(size_t size) {
+    uint32_t bits = 0;
+    for (; size != 0; size >>= 1) ++bits;
+    return bits;
+}
+
+// What a whole value, the text of a string or a number, is under a key of these kinds; 0: nothing volatile.
+inline uint32_t value_kind(const uint8_t* text, size_t size, uint32_t kinds, uint32_t mask, const TextMasks& masks) {
+    const TextView view(text, size);
+    kinds &= mask;
+    if (kinds == 0 || size == 0) return 0;
+    if (kinds & kTechnicalId) {
+        const bool uuid = (mask & kUuid) && size == 36 && masks.is_uuid(0);
+        return uuid || text[0] == '<' ? 0 : uint32_t{kTechnicalId};
+    }
+    const bool whole = view.skip_digits(0) == size;
+    if ((kinds & (kProcessId | kAttempt)) && whole) return kinds;
+    if ((kinds & kDuration) && is_digit(text[0]) && (view.number_end(0) == size || masks.duration_end(0) == size)) return kDuration;
+    const size_t digits = view.skip_digits(0);
+    if ((kinds & kEpoch) && (digits == 10 || digits == 13 || digits == 16 || digits == 19) && text[0] == '1' &&
+        view.number_end(0) == size) {
+        return kEpoch;
+    }
+    bool clock = false;
+    if ((kinds & kTimestamp) && is_digit(text[0]) && masks.moment_end(0, clock) == size) return kTimestamp;
+    return (kinds & kBinary) && is_base64(text, size) ? uint32_t{kBinary} : 0;
+}
+
+inline const char* placeholder_of(uint32_t kind) {
+    for (const MaskKind& known : kMaskKinds) {
+        if (known.bit == kind) return known.placeholder;
+    }
+    return "";
+}
+
+}  // namespace loopguard
