@@ -6,6 +6,8 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from loopguard.balanced.run import BalancedRun
+from loopguard.balanced.watchers import Watchers
 from loopguard.config import Configuration
 from loopguard.detectors import PROFILES
 from loopguard.errors import InvalidConfig, InvalidFrame, Reason
@@ -60,6 +62,7 @@ class Engine:
         # Settings of single tools take no part in equality, so judges are shared within one configuration only.
         self._judges: dict[tuple[str, LoopDetection], Judge] = {}
         self._around = Surroundings(self._fingerprinter, configuration.notes, self._now, self._on_event)
+        self._watchers = Watchers(configuration.profiles.get("balanced", {}))
 
     def open(
         self,
@@ -93,7 +96,7 @@ class Engine:
             raise InvalidConfig(
                 "historySize", f"`historySize` must be at most {self._history_limit} here, not {effective.history_size}"
             )
-        fresh = Run(
+        fresh = (BalancedRun if profile == "balanced" else Run)(
             opened,
             run_id=run_id,
             tenant=tenant,
@@ -102,6 +105,8 @@ class Engine:
             judge=self._judge_of(profile, effective),
             around=self._around,
         )
+        if isinstance(fresh, BalancedRun):
+            self._watchers.begin(fresh)
         self._runs[_key(run_id, tenant)] = fresh
         return fresh
 
