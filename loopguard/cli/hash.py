@@ -10,7 +10,7 @@ import typer
 
 from loopguard.cli.app import Failure
 from loopguard.cli.inputs import read_bytes
-from loopguard.cli.masks import MASK_EXAMPLES, bits_of, names_of
+from loopguard.cli.masks import bits_of, names_of
 
 if TYPE_CHECKING:
     from loopguard._core import Inspection
@@ -87,6 +87,11 @@ def _json(
 
 
 def _print_kinds() -> None:
-    print("\nkinds of volatile text (--mask KIND,…):")
+    from loopguard._core import DEFAULT_MASK, MASK_EXAMPLES, MASK_KINDS
+
+    print(
+        "\nkinds of volatile text (--mask KIND,…; `default` stands for those with a *), each with a text that has it:"
+    )
     for name, example in MASK_EXAMPLES.items():
-        print(f"  {name:<16} {_cut(example.encode())}")
+        mark = "*" if MASK_KINDS[name] & DEFAULT_MASK else " "
+        print(f" {mark} {name:<14} {_cut(example)}")
