@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from loopguard import _core
 from loopguard.errors import InvalidRule
 from loopguard.fingerprint.fingerprinter import Fingerprinter
 from loopguard.model import Record, Status
-from loopguard.rules import Rule, RuleSet
+
+if TYPE_CHECKING:
+    from loopguard.rules import Rule, RuleSet
 
 _TEXTS = ("tool", "action", "status")
 _VALUES = ("args", "result", "error", "private")

@@ -126,7 +126,7 @@ def value_reader(value: Value, place: Callable[[Path], Reader], rules: tuple[Rul
         found = first(parts, stripped)
         if found is None and other is not None:
             found = other(parts, stripped)
-        return default if found is None else found
+        return default if found is None or found == _NULL else found
 
     return read
 
@@ -205,7 +205,7 @@ def core_rules(edit: Edit) -> _core.Rules | None:
 def _bits(kinds: Iterable[str]) -> int:
     bits = 0
     for kind in kinds:
-        bits |= sum(_core.MASK_KINDS.values()) if kind == "default" else _core.MASK_KINDS[kind]
+        bits |= _core.DEFAULT_MASK if kind == "default" else _core.MASK_KINDS[kind]
     return bits
 
 

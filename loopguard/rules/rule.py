@@ -21,6 +21,21 @@ KINDS = ("error", "value", "exec", "write", "poll", "send", "memory", "generic")
 MASKS = (
     "default",
     "wrapper_nonce",
+    "ansi",
+    "white_space",
+    "timestamp",
+    "duration",
+    "shell_line",
+    "address",
+    "process_id",
+    "notebook",
+    "temp_path",
+    "progress",
+    "uuid",
+    "technical_id",
+    "attempt",
+    "epoch",
+    "binary",
 )
 
 
@@ -61,9 +76,10 @@ class Prune:
 class Value:
     """One value that counts.
 
-    The value at `path` if it has the type `only`, else the one at `otherwise`, else `default` (JSON text). With
-    `exactly` (JSON text) it is whether the value is that one. With `trim` a string counts without white space at its
-    ends, and an empty one is missing. With `parse` a text that is a JSON object with such a member counts as the object.
+    The value at `path` if it has the type `only`, else the one at `otherwise`; `default` (JSON text) stands for what is
+    absent or null. With `exactly` (JSON text) it is whether the value is that one. With `trim` a string counts without
+    white space at its ends, and an empty one is missing. With `parse` a text that is a JSON object with such a member
+    counts as that.
     """
 
     path: Path

@@ -26,8 +26,8 @@ def test_the_pairs_of_a_rule(profile: str, rule: Rule) -> None:
 
 
 def matters(case: tuple[str, Rule]) -> bool:
-    # The set is refused without the rules for every tool, and what a mask does is held by the tests of the core.
-    return not case[1].always and not case[1].mask
+    # The set is refused without the rules for every tool.
+    return not case[1].always
 
 
 @pytest.mark.parametrize(("profile", "rule"), named(filter(matters, SHIPPED)))
