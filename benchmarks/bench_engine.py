@@ -1,6 +1,6 @@
 """What a call and its outcome cost in the engine, hashing excluded, with one run open and with 100,000.
 
-Prints microseconds of thread CPU time for a call and its outcome together, and bytes for an idle run with a full history.
+Prints microseconds of thread CPU time for a call with its outcome, and bytes for an idle run with a full history.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class Configuration:
         table: LoopguardTable = check_loopguard(value)
         self.server, self.rules, self.store = table.server, table.rules, table.store
         self.profile, self.profiles = table.profile, table.profiles
-        self._tools = {name.strip().lower(): tool for name, tool in table.tools.items()}
+        self._tools = table.tools
         self.notes = Notes(
             {
                 detector: note if isinstance(note, str) else note.model_dump(exclude_none=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from loopguard.detectors import PROFILES, lowest_count
-from loopguard.fingerprint import Kind
+from loopguard.fingerprint import Kind, tool_name
 from loopguard.model import Level
 from loopguard.warning_buckets import bucket_of, note_given
 
@@ -39,19 +39,19 @@ class Judgement:
 class Judge:
     """The detectors of a profile with the thresholds of one configuration; shared by all runs that have both."""
 
-    __slots__ = ("_detectors", "_limits", "_lowest")
+    __slots__ = ("_detectors", "_limits", "_lowest", "_tools")
 
     def __init__(self, profile: str, limits: LoopDetection) -> None:
         """Take the detectors of a known profile."""
         self._detectors = PROFILES[profile]
         self._limits = limits
         self._lowest = lowest_count(limits)
+        # People write a tool's name as their agent has it.
+        self._tools = {tool_name(name): settings for name, settings in limits.tools.items()}
 
     def is_clear(self, history: History, call: CallPrint) -> bool:
         """Whether no detector can have anything to say about a call."""
-        return (
-            history.survey(call.tool, call.digest, call.tool == "exec", self._lowest) is None and not self._limits.tools
-        )
+        return history.survey(call.tool, call.digest, call.tool == "exec", self._lowest) is None and not self._tools
 
     def judge(
         self, history: History, buckets: Buckets, ids: Sequence[str], calls: Sequence[CallPrint | None]
@@ -87,7 +87,7 @@ class Judge:
         """Return the first finding about a call, and the thresholds that hold for its tool."""
         limits, lowest = self._limits, self._lowest
         poll = call.poll
-        if limits.tools and (tool := limits.tools.get(call.tool)) is not None:
+        if self._tools and (tool := self._tools.get(call.tool)) is not None:
             if tool.exempt:
                 return None
             poll = poll or (tool.polls is not None and (not tool.polls or call.action in tool.polls))

@@ -93,19 +93,17 @@ def check_block(value: object, path: Path = ()) -> Block:
         raise InvalidConfig(where, f"`{where}` must be an object, not {_show(value)}", path)
     flat = _flatten(value, path)
     for key, item in flat.items():
-        if key not in FIELDS and key not in _TABLES:
-            raise InvalidConfig(key, f"unknown key `{key}`{_at(path)} (value {_show(item)})", path + _steps(key))
-    for key, item in flat.items():
         if rule := _broken_type(key, item):
             raise InvalidConfig(key, f"`{key}` must be {rule}, not {_show(item)}{_at(path)}", path + _steps(key))
-    block: Block = {}
-    for key, item in flat.items():
-        if isinstance(item, bool | int | float):
-            block[key] = int(item) if key in INTEGERS else bool(item)
-    for key in INTEGERS:
-        if key in block and not 1 <= block[key] <= _LARGEST:
-            rule = "at least 1" if block[key] < 1 else f"at most {_LARGEST}"
-            raise InvalidConfig(key, f"`{key}` must be {rule}, not {_show(flat[key])}{_at(path)}", path + _steps(key))
+    block = {
+        key: int(item) if key in INTEGERS else bool(item)
+        for key, item in flat.items()
+        if isinstance(item, bool | int | float)
+    }
+    for key, number in block.items():
+        if key in INTEGERS and not 1 <= number <= _LARGEST:
+            rule = "at least 1" if number < 1 else f"at most {_LARGEST}"
+            raise InvalidConfig(key, f"`{key}` must be {rule}, not {number}{_at(path)}", path + _steps(key))
     return block
 
 
@@ -145,7 +143,10 @@ def _flatten(value: dict[str, object], path: Path) -> dict[str, object]:
             raise InvalidConfig(key, f"unknown key `{key}`{_at(path)} (value {_show(item)})", (*path, key))
         else:
             flat[key] = item
-    return {key: item for key, item in flat.items() if item is not None or key not in FIELDS}
+    for key, item in flat.items():
+        if key not in FIELDS and key not in _TABLES:
+            raise InvalidConfig(key, f"unknown key `{key}`{_at(path)} (value {_show(item)})", path + _steps(key))
+    return {key: item for key, item in flat.items() if item is not None}
 
 
 def _broken_type(key: str, item: object) -> str:

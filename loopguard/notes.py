@@ -6,13 +6,11 @@ from string import Formatter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from loopguard.balanced.notes import BALANCED_NOTES
 from loopguard.errors import InvalidConfig
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-#: Said with every block: what to do instead.
-ADVICE: Final = "Do not repeat it: answer with what you have, ask, or use another tool or other arguments."
 
 _DEFAULTS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -57,13 +55,14 @@ _DEFAULTS: Final[Mapping[str, str]] = MappingProxyType(
             "Check the arguments, or use a model with native tool calls. {advice}"
         ),
         "admission_failure.critical": "This call could not be checked for loops and is blocked. {advice}",
+        "advice": "Do not repeat it: answer with what you have, ask, or use another tool or other arguments.",
         "blocked_sibling": "Not run because another call of this response, to {tool}, was blocked as a loop. {advice}",
+        **BALANCED_NOTES,
     }
 )
 _WORDS: Final = frozenset(
     ("advice", "count", "missing_tool", "outcome", "outcomes", "paired_tool", "threshold", "tool", "variants")
 )
-_LEVELS: Final = ("warning", "critical")
 #: Names come from the model, and notes go back to it.
 _LONGEST_NAME: Final = 64
 
@@ -77,17 +76,16 @@ class Notes:
         """Lay custom texts over the defaults; one text stands for both levels. Raises `InvalidConfig`."""
         self._templates = dict(_DEFAULTS)
         for detector, texts in custom.items():
-            for name, text in _by_level(detector, texts):
-                key = f"loopguard.notes.{detector}"
-                if name not in _DEFAULTS:
-                    raise InvalidConfig(key, f"`{key}`: there is no note `{name}`", ("loopguard", "notes", detector))
+            for name, text in _by_level(detector, texts).items():
                 _check(text, detector)
-                self._templates[name] = text
+                # Every block says what to do instead, whatever else it says.
+                blocks = name != "advice" and not name.endswith(".warning")
+                self._templates[name] = f"{text} {{advice}}" if blocks and "{advice}" not in text else text
 
     def of(self, name: str, words: Mapping[str, object]) -> str:
         """Return the note `DETECTOR.LEVEL` (or `blocked_sibling`) with its words filled in."""
         filled = {word: _clean(value) for word, value in words.items()}
-        return self._templates[name].format_map(_Words(filled, advice=ADVICE))
+        return self._templates[name].format_map(_Words(filled, advice=self._templates["advice"]))
 
 
 class _Words(dict[str, str]):
@@ -95,13 +93,18 @@ class _Words(dict[str, str]):
         return ""
 
 
-def _by_level(detector: str, texts: str | Mapping[str, str]) -> list[tuple[str, str]]:
-    if detector in _DEFAULTS:
-        return [(detector, texts if isinstance(texts, str) else "{")]
+def _by_level(detector: str, texts: str | Mapping[str, str]) -> dict[str, str]:
+    """Return the texts by the names of notes. Raises `InvalidConfig` where there is no such note."""
     if isinstance(texts, str):
-        known = [name for level in _LEVELS if (name := f"{detector}.{level}") in _DEFAULTS]
-        return [(name, texts) for name in known or [detector]]
-    return [(f"{detector}.{level}", text) for level, text in texts.items()]
+        names = [name for name in _DEFAULTS if name == detector or name.startswith(f"{detector}.")]
+        named = dict.fromkeys(names or [detector], texts)
+    else:
+        named = {f"{detector}.{level}": text for level, text in texts.items()}
+    for name in named:
+        if name not in _DEFAULTS:
+            path = ("loopguard", "notes", detector)
+            raise InvalidConfig(".".join(path), f"`{'.'.join(path)}`: there is no note `{name}`", path)
+    return named
 
 
 def _check(text: str, detector: str) -> None:
@@ -113,7 +116,7 @@ def _check(text: str, detector: str) -> None:
         raise InvalidConfig(key, f"`{key}`: {mistake}", path) from None
     for _, word, layout, conversion in parts:
         if word is not None and (word not in _WORDS or layout or conversion):
-            known = ", ".join(sorted(_WORDS))
+            known = ", ".join(f"{{{known}}}" for known in sorted(_WORDS))
             raise InvalidConfig(key, f"`{key}`: unknown placeholder {{{word}}}; there are {known}", path)
 
 

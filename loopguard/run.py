@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeGuard
 
 from loopguard.calls import OpenCall, OpenCalls, number_calls
 from loopguard.compaction import CompactionWindow
-from loopguard.detectors import Sighting
+from loopguard.detectors import Sighting, outcome_words
 from loopguard.errors import InvalidFrame, Reason
 from loopguard.events import Event
 from loopguard.fingerprint import Kind
@@ -33,7 +32,7 @@ from loopguard.model import History as HistoryFrame
 from loopguard.verdicts import Abort, allow, block, flags_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from loopguard.fingerprint import CallPrint, OutcomePrint
     from loopguard.judgement import Judge, Judgement
@@ -49,7 +48,6 @@ _OBSERVE: Final = Mode.OBSERVE
 _STATUS_PENDING: Final = Status.PENDING
 _PENDING: Final = Kind.PENDING
 
-_NO_WORDS: Final[Mapping[str, object]] = MappingProxyType({})
 _NO_BUCKETS: Final[Buckets] = {}
 
 
@@ -179,16 +177,20 @@ class Run:
         if len(calls) == 1 and not dry_run and self._is_clear(prints[0]):
             return [self._admit_one(calls[0].call_id, prints[0])]
         ids, next_number = number_calls(calls, self._next_number)
-        abort = self._abort
-        if self._errors.batch is not None:
-            abort = self._pass_over(dry_run) or abort
         if not dry_run:
             self._next_number = next_number
             self.calls_asked += len(calls)
+        abort = self._abort
+        if self._errors.batch is not None:
+            abort = self._pass_over(dry_run) or abort
         if abort is not None:
             if self.mode is _OBSERVE and not dry_run:
                 self._admit(ids, prints)
             return abort.verdicts(ids, prints)
+        return self._answer(ids, prints, dry_run)
+
+    def _answer(self, ids: list[str], prints: list[CallPrint | None], dry_run: bool) -> list[Verdict]:
+        """Judge a batch and answer it."""
         try:
             judgement = self._look(ids, prints)
         except Exception as failure:  # noqa: BLE001  # whatever it is, the batch gets an answer
@@ -228,7 +230,7 @@ class Run:
         found = errors.pass_over()
         if found is None:
             return None
-        fired = self._abort_by(found, Scope.TURN, errors.tool)
+        fired = self._abort_by(found, Scope.TURN, errors.tool, failed=True)
         if dry_run:
             return self._abort or fired
         return self._hold(fired, found.call_ids[-1], errors.tool)
@@ -323,14 +325,14 @@ class Run:
         failed = self._errors.take(call_id, call, result)
         if failed is not None:
             tool = self._errors.tool
-            answer = self._hold(self._abort_by(failed, Scope.TURN, tool), call_id, tool)
+            answer = self._hold(self._abort_by(failed, Scope.TURN, tool, failed=True), call_id, tool)
         if self._compaction is not None:
             persisted = self._compaction.take(call_id, call.print, result)
             if not self._compaction.open:
                 self._compaction = None
             if persisted is not None:
                 tool = call.print.tool
-                answer = self._hold(self._abort_by(persisted, Scope.RUN, tool), call_id, tool)
+                answer = self._hold(self._abort_by(persisted, Scope.RUN, tool, failed=result.failed), call_id, tool)
         if answer is not None:
             return answer.verdict(call_id, result.flags)
         return Verdict(call_id, flags=flags_of(result.flags)) if result.flags else Verdict(call_id)
@@ -353,8 +355,8 @@ class Run:
         self._compaction = CompactionWindow(window)
         logger.info("post-compaction guard armed for %d attempts", window, extra={"run_id": self.run_id})
 
-    def _abort_by(self, finding: Finding, scope: Scope, tool: str) -> Abort:
-        return Abort(scope, finding, self._around.note(finding, tool, _NO_WORDS))
+    def _abort_by(self, finding: Finding, scope: Scope, tool: str, *, failed: bool) -> Abort:
+        return Abort(scope, finding, self._around.note(finding, tool, outcome_words(failed)))
 
     def _hold(self, fired: Abort, call_id: str, tool: str) -> Abort:
         """Hold an abort against the run, unless a wider one stands. Returns what is answered."""

@@ -14,11 +14,11 @@ from loopguard.detectors import (
     ping_pong,
     unknown_tool_repeat,
 )
-from loopguard.detectors.sighting import Sighting
+from loopguard.detectors.sighting import Sighting, outcome_words
 from loopguard.history import Facts
 from loopguard.loop_detection import LoopDetection
 
-__all__ = ["PROFILES", "Detector", "Sighting", "lowest_count"]
+__all__ = ["PROFILES", "Detector", "Sighting", "lowest_count", "outcome_words"]
 
 #: Looks at the facts about a call that is about to run, with the thresholds that hold for it.
 Detector = Callable[[Facts, LoopDetection], Sighting | None]
@@ -35,7 +35,10 @@ OPENCLAW: Final[tuple[Detector, ...]] = (
     generic_repeat.warning,
 )
 
-PROFILES: Final[Mapping[str, tuple[Detector, ...]]] = MappingProxyType({"openclaw": OPENCLAW})
+PROFILES: Final[Mapping[str, tuple[Detector, ...]]] = MappingProxyType(
+    # `balanced` has detectors of its own, which look at the course of a run (loopguard.detectors.balanced).
+    {"openclaw": OPENCLAW, "balanced": ()}
+)
 
 
 def lowest_count(limits: LoopDetection) -> int:

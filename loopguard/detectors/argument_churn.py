@@ -28,4 +28,4 @@ def warning(facts: Facts, limits: LoopDetection) -> Sighting | None:
         evidence,
         "another outcome of this tool, or a call of another one",
     )
-    return Sighting(finding, {"variants": facts.variants, **outcome_words(evidence)}, (NAME, facts.call.tool))
+    return Sighting(finding, {"variants": facts.variants, **outcome_words(evidence.failed)}, (NAME, facts.call.tool))

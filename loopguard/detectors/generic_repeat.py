@@ -28,7 +28,7 @@ def critical(facts: Facts, limits: LoopDetection) -> Sighting | None:
         evidence,
         "another outcome of this call",
     )
-    return Sighting(finding, outcome_words(evidence))
+    return Sighting(finding, outcome_words(evidence.failed))
 
 
 def warning(facts: Facts, limits: LoopDetection) -> Sighting | None:
@@ -45,4 +45,4 @@ def warning(facts: Facts, limits: LoopDetection) -> Sighting | None:
         evidence,
         "other calls, until these have left the history",
     )
-    return Sighting(finding, outcome_words(evidence), (NAME, facts.call.tool, facts.call.digest))
+    return Sighting(finding, outcome_words(evidence.failed), (NAME, facts.call.tool, facts.call.digest))

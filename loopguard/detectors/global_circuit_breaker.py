@@ -28,4 +28,4 @@ def critical(facts: Facts, limits: LoopDetection) -> Sighting | None:
         evidence,
         "another outcome of this call",
     )
-    return Sighting(finding, outcome_words(evidence))
+    return Sighting(finding, outcome_words(evidence.failed))

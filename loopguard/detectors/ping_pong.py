@@ -36,4 +36,4 @@ def _sighting(facts: Facts, level: Level, threshold: int) -> Sighting:
     cleared_by = "a third call, or another outcome of either"
     finding = build_finding(NAME, level, facts.alternation, threshold, facts, evidence, cleared_by)
     finding.paired_tool = facts.paired[0]
-    return Sighting(finding, {"paired_tool": finding.paired_tool, **outcome_words(evidence)})
+    return Sighting(finding, {"paired_tool": finding.paired_tool, **outcome_words(evidence.failed)})

@@ -40,10 +40,6 @@ def build_finding(
     )
 
 
-def outcome_words(evidence: Evidence) -> dict[str, object]:
+def outcome_words(failed: bool) -> dict[str, object]:
     """Return what to call the outcomes: a failure is no result."""
-    return (
-        {"outcome": "failure", "outcomes": "failures"}
-        if evidence.failed
-        else {"outcome": "outcome", "outcomes": "outcomes"}
-    )
+    return {"outcome": "failure", "outcomes": "failures"} if failed else {"outcome": "outcome", "outcomes": "outcomes"}
