@@ -111,10 +111,19 @@ class Journal:
                 entry.vetoed = True
                 if (call.tool, call.args, call.args_digest) == (trigger.tool, trigger.args, trigger.args_digest):
                     self._append(entry)
-            self._open.pop(call.call_id, None)
-            self._open[call.call_id] = entry
-            if len(self._open) > OPEN_CALLS:
-                del self._open[next(iter(self._open))]
+            self._await(entry)
+
+    def block(self, calls: Sequence[Call]) -> None:
+        """Note a batch that was blocked without the guard, which therefore must not hear of it unless it runs."""
+        for call in calls:
+            self._await(Entry(call, vetoed=True, lost=True))
+
+    def _await(self, entry: Entry) -> None:
+        call_id = entry.call.call_id
+        self._open.pop(call_id, None)
+        self._open[call_id] = entry
+        if len(self._open) > OPEN_CALLS:
+            del self._open[next(iter(self._open))]
 
     def settle(self, outcome: Outcome) -> Entry | None:
         """Note how a call ended and return it; `None` if no such call is open."""

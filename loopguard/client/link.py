@@ -61,13 +61,16 @@ class Backoff:
 class Link:
     """One stream of `Guard` (with a single run) or of `GuardMany`, through all its reconnects."""
 
-    def __init__(self, *, many: bool, backoff: Backoff) -> None:
+    def __init__(self, *, many: bool, patient: bool, backoff: Backoff) -> None:
+        """Begin without runs; unless `patient`, nobody waits any longer once a try has failed."""
         self.many = many
+        self._patient = patient
         self.state = State.CONNECTING
         self.backoff = backoff
         self.sessions: dict[str, RunSession] = {}
         self._ready: dict[RunSession, None] = {}
         self._streaming = False
+        self._answered = False
         self._leaving = False
         self._restart = False
         self._error: LoopguardError | None = None
@@ -99,7 +102,7 @@ class Link:
 
     def connected(self) -> None:
         """Begin on a new stream."""
-        self._streaming, self._leaving, self._restart = True, False, False
+        self._streaming, self._answered, self._leaving, self._restart = True, False, False, False
         for session in self.sessions.values():
             session.connected()
             self.touch(session)
@@ -109,6 +112,8 @@ class Link:
         self.state, self._streaming = State.DOWN, False
         for session in self.sessions.values():
             session.lost()
+            if not (self._patient or self._answered):
+                session.give_up_waiting()
 
     def fail(self, error: LoopguardError) -> None:
         """Give all runs up."""
@@ -193,7 +198,7 @@ class Link:
             self.remove(session) if self.many else None
             return
         if session.phase is Phase.OPEN:
-            self.state = State.UP
+            self.state, self._answered = State.UP, True
             self.backoff.reset()
         if session.wants_stream:
             if self.many:

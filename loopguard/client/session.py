@@ -167,6 +167,12 @@ class RunSession:
             self.phase = Phase.AWAY
             self._to_send = []
 
+    def give_up_waiting(self) -> None:
+        """Let those who wait decide for themselves: the guard can't be reached."""
+        self._resolve_open(None)
+        for entry in self._entries.values():
+            self._resolve(entry, GuardUnavailable("the guard can't be reached"))
+
     def end(self, error: LoopguardError) -> None:
         """Give the run up; everybody who waits or comes later gets `error`."""
         if self.phase is Phase.OVER:
@@ -338,6 +344,10 @@ class RunSession:
         self._check_size(entry)
         if isinstance(frame, Outcome):
             entry = self._note_outcome(frame, entry)
+        self._put(entry)
+        return entry
+
+    def _put(self, entry: Entry) -> None:
         self._last += 1
         self._entries[self._last] = entry
         self._bytes += len(entry.data)
@@ -346,7 +356,6 @@ class RunSession:
             if self._entries[oldest].future is not None or (self.phase is Phase.OPEN and oldest >= self._next_send):
                 break
             self._forget_to(oldest)
-        return entry
 
     def _note_batch(self, batch: CallBatch, future: Future | None) -> Entry:
         calls = self._journal.number(batch.calls)
@@ -380,10 +389,9 @@ class RunSession:
     def decide(self, entry: Entry, *, block: bool) -> list[Verdict] | Verdict | None:
         """Answer a frame here, because the guard is away; the frame is still sent, so that the guard learns of it."""
         entry.future = None
-        self.late = True
         frame = entry.frame
         if isinstance(frame, Outcome) or entry.report is not None:
-            return Verdict(entry.report or "")
+            return Verdict(entry.report or (frame.call_id if isinstance(frame, Outcome) else ""))
         if not isinstance(frame, CallBatch):
             return None
         _check(frame)
@@ -394,6 +402,7 @@ class RunSession:
             self._untold += len(verdicts)
             if block:
                 self._withdraw(entry, frame)
+                self._journal.block(frame.calls)
             else:
                 self._journal.ask(frame.calls, verdicts, standing_abort=False)
         return verdicts
@@ -406,7 +415,7 @@ class RunSession:
             entry.data = codec.encode_frame(0, entry.frame, self.at)
         else:
             for call in batch.calls:
-                self.submit(Outcome(call.call_id, Status.CANCELLED), None)
+                self._put(self._entry(Outcome(call.call_id, Status.CANCELLED), None))
 
     def _resolve(self, entry: Entry, result: Any) -> None:
         if entry.report is not None and isinstance(result, Ack):

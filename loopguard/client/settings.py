@@ -13,7 +13,7 @@ from google.protobuf.message import DecodeError
 from loopguard import answer_codec
 from loopguard.client.link import Backoff, Link, State
 from loopguard.client.session import BUFFER_BYTES, BUFFER_FRAMES, Entry, Phase, RunSession
-from loopguard.model import Mode, Opened, Refusal, RunOpen
+from loopguard.model import Frame, Mode, Opened, Refusal, RunOpen, Signal
 from loopguard.v1 import guard_pb2 as pb
 
 if TYPE_CHECKING:
@@ -123,10 +123,16 @@ class Settings:
 
     def link(self) -> Link:
         """Return the link of a new stream."""
-        return Link(many=self.many, backoff=Backoff(self.random))
+        return Link(
+            many=self.many,
+            patient=self.on_unavailable is OnUnavailable.WAIT,
+            backoff=Backoff(self.random),
+        )
 
-    def patience_s(self, link: Link, session: RunSession) -> float | None:
+    def patience_s(self, link: Link, session: RunSession, frame: Frame | None = None) -> float | None:
         """Return how long to wait for an answer, `None` for ever, 0 where there is no hope."""
+        if frame is Signal.CLOSE:
+            return self.close_s if session.phase is Phase.OPEN or self.deadline_s is None else 0
         if self.deadline_s is not None and (session.late or (link.state is State.DOWN and session.phase is Phase.AWAY)):
             return 0
         return self.deadline_s
@@ -135,6 +141,8 @@ class Settings:
         """Answer a frame without the guard, or raise why that must not be."""
         if failure is not None and self.on_unavailable is OnUnavailable.WAIT:
             raise failure
+        # What wasn't answered in time is no reason to wait as long for the next one.
+        session.late |= failure is None
         return session.decide(entry, block=self.on_unavailable is OnUnavailable.BLOCK)
 
 

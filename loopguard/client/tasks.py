@@ -74,9 +74,7 @@ class AsyncGuardRun(RunFace):
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         entry = self._session.submit(frame, future)
         stream.touch(self._session)
-        patience_s = settings.patience_s(stream.link, self._session)
-        if frame is Signal.CLOSE and patience_s is None:
-            patience_s = settings.close_s
+        patience_s = settings.patience_s(stream.link, self._session, frame)
         failure: GuardUnavailable | None = None
         await _settled(future, patience_s)
         if future.done():

@@ -76,20 +76,17 @@ class GuardRun(RunFace):
             entry = self._session.submit(frame, future)
             stream.link.touch(self._session)
             stream.changed.notify_all()
-            patience_s = settings.patience_s(stream.link, self._session)
-        if frame is Signal.CLOSE and patience_s is None:
-            patience_s = settings.close_s
-        failure: GuardUnavailable | None = None
-        try:
-            return _unwrap(future.result(patience_s))
-        except GuardUnavailable as away:
-            failure = away
-        except TimeoutError:
-            pass
+            patience_s = settings.patience_s(stream.link, self._session, frame)
+        with contextlib.suppress(TimeoutError):
+            future.result(patience_s)
         with stream.changed:
-            if failure is None and future.done():
-                return _unwrap(future.result())
-            return settings.decide(self._session, entry, failure)
+            # Only now, since an answer may have come between the end of the wait and the lock.
+            answer = future.result() if future.done() else None
+            if future.done() and not isinstance(answer, LoopguardError):
+                return answer
+            if answer is not None and not isinstance(answer, GuardUnavailable):
+                raise answer
+            return settings.decide(self._session, entry, answer)
 
     def __enter__(self) -> Self:
         return self
@@ -98,12 +95,6 @@ class GuardRun(RunFace):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _unwrap(answer: Any) -> Any:
-    if isinstance(answer, LoopguardError):
-        raise answer
-    return answer
 
 
 class GuardClient:

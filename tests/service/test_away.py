@@ -139,11 +139,17 @@ async def test_calls_blocked_here_are_not_held_to_have_run(proxy: Proxy, kind: s
         proxy.release()
         await settled(run)
 
-        verdict = await run.report(Outcome())
+        with pytest.raises(InvalidFrame) as unknown:
+            await run.report(Outcome())
+        in_spite = await run.report(done("c1"))
+        again = [(await run.judge([call()]))[0].action for _ in range(3)]
         await run.close()
 
     assert blocked.action is Action.BLOCK
-    assert verdict.call_id == ""
+    assert unknown.value.reason is Reason.UNKNOWN_CALL
+    assert (in_spite.call_id, in_spite.action) == ("c1", Action.ALLOW)
+    # Given up and then told of: two records of the call stand before the first of these.
+    assert again == [Action.ALLOW, Action.WARN, Action.ALLOW]
 
 
 async def test_waiting_clients_wait_and_get_the_guards_answer(server: Server, proxy: Proxy, kind: str) -> None:
@@ -207,9 +213,10 @@ async def test_a_run_taken_over_by_another_client_is_refused_here(server: Server
         run = await one.open_run("r")
         other = await two.open_run("r", resume=True)
 
+        while run.raw._session.error is None:
+            await asyncio.sleep(0.001)
         with pytest.raises(RunRefused) as refusal:
-            for _ in range(100):
-                await run.judge([call()])
+            await run.judge([call()])
         (verdict,) = await other.judge([call(call_id="mine")])
         await run.close()
         await other.close()
@@ -256,4 +263,5 @@ async def test_a_closed_client_opens_nothing(server: Server, kind: str) -> None:
         await client.open_run()
     with pytest.raises(GuardUnavailable):
         await run.judge([call()])
+    await asyncio.wait_for(server.service.servicer.emptied(), 5)
     server.sessions.evict(0)

@@ -3,8 +3,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,7 +18,7 @@ from tests.service.players import CONFIG, KINDS, SCRIPT, Client, Run, call, done
 from tests.service.proxy import Proxy
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
 SETTINGS = Settings(address="127.0.0.1:0", drain_grace_s=0)
 
@@ -102,56 +104,56 @@ async def test_a_lost_server_is_told_everything_again(kind: str) -> None:
         first.sessions.evict(0)
 
 
-@pytest.mark.parametrize("kind", ["threads-many", "tasks"])
-async def test_a_server_killed_before_every_frame_changes_no_answer(server: Server, kind: str) -> None:
-    expected = await uncut(server)
+@pytest.fixture
+def start() -> Iterator[Callable[[], tuple[str, int]]]:
+    """Start a server in a process of its own and return its address and process id."""
+    environment = {**os.environ, "LOOPGUARD_ADDRESS": "127.0.0.1:0", "LOOPGUARD_LOG_LEVEL": "error"}
+    forker = subprocess.Popen(
+        [sys.executable, Path(__file__).with_name("forker.py")],
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert forker.stdin is not None
+    assert forker.stdout is not None
+    running_ids: list[int] = []
 
-    async with processes(len(SCRIPT) + 1) as addresses, Proxy() as proxy:
-        proxy.upstream, process = await anext(addresses)
+    def start() -> tuple[str, int]:
+        forker.stdin.write("start\n")
+        forker.stdin.flush()
+        lines = sorted((forker.stdout.readline(), forker.stdout.readline()), key=len)
+        running_ids.append(int(lines[0]))
+        return lines[1].split()[-1], running_ids[-1]
+
+    yield start
+    for process_id in running_ids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process_id, signal.SIGKILL)
+    forker.communicate(timeout=10)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_server_killed_before_every_frame_changes_no_answer(
+    server: Server, start: Callable[[], tuple[str, int]], kind: str
+) -> None:
+    expected = await uncut(server)
+    address, process_id = await asyncio.to_thread(start)
+
+    async with Proxy(address) as proxy, Client(kind, proxy.address) as client:
 
         async def kill(_: int) -> None:
-            nonlocal process
-            process.kill()
-            process.wait()
-            proxy.upstream, process = await anext(addresses)
+            nonlocal process_id
+            os.kill(process_id, signal.SIGKILL)
+            proxy.upstream, process_id = await asyncio.to_thread(start)
 
-        async with Client(kind, proxy.address) as client:
-            run = await client.open_run("killed")
-            answers = await play(run, kill)
-            opened = run.raw.opened
-            await run.close()
+        run = await client.open_run("killed")
+        answers = await play(run, kill)
+        opened = run.raw.opened
+        await run.close()
 
     assert answers == expected
     assert (opened.epoch, opened.rebuilt) == (1, False)
-
-
-@contextlib.asynccontextmanager
-async def processes(count: int) -> AsyncIterator[AsyncIterator[tuple[str, subprocess.Popen[str]]]]:
-    """Start servers in processes of their own, a few ahead of what is asked for."""
-    started: list[subprocess.Popen[str]] = []
-
-    def start() -> None:
-        if len(started) < count:
-            environment = {**os.environ, "LOOPGUARD_ADDRESS": "127.0.0.1:0", "LOOPGUARD_LOG_LEVEL": "error"}
-            command = [sys.executable, "-m", "loopguard.server"]
-            started.append(subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True))
-
-    async def addresses() -> AsyncIterator[tuple[str, subprocess.Popen[str]]]:
-        for index in range(count):
-            process = started[index]
-            assert process.stdout is not None
-            line = await asyncio.to_thread(process.stdout.readline)
-            start()
-            yield line.split()[-1], process
-
-    for _ in range(3):
-        start()
-    try:
-        yield addresses()
-    finally:
-        for process in started:
-            process.kill()
-            process.communicate()
 
 
 @pytest.mark.parametrize("kind", KINDS)
