@@ -8,6 +8,7 @@ any thread; the GIL is held up to RELEASE_SIZE bytes, because letting go of it c
 cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.long cimport PyLong_AsLongAndOverflow, PyLong_CheckExact
 from cpython.memoryview cimport PyMemoryView_FromMemory
 from cpython.buffer cimport PyBUF_READ
 from cpython.unicode cimport PyUnicode_DecodeUTF8
@@ -83,9 +84,11 @@ cdef inline void close_source(Source* source) noexcept:
 
 
 cdef inline uint32_t check_mask(object mask) except? 0xFFFFFFFF:
-    if mask.__class__ is not int or not 0 <= mask <= 0xFFFFFFFF or <uint32_t>mask & ~KNOWN_MASKS:
+    cdef int overflow = 0
+    cdef long bits = PyLong_AsLongAndOverflow(mask, &overflow) if PyLong_CheckExact(mask) else -1
+    if bits < 0 or bits & ~<long>KNOWN_MASKS:
         raise ValueError(f"mask must be a sum of mask kinds, not {mask!r}")
-    return <uint32_t>mask
+    return <uint32_t>bits
 
 
 cdef inline bint write(
@@ -674,6 +677,22 @@ def read_result(data, Names names not None):
         PyBytes_FromStringAndSize(result.text.data(), result.text.size()),
         picked(result.details, names),
     )
+
+
+def canonicalize_kinds(data, *, mask=0, Rules rules=None):
+    """Return the canonical form of JSON and the mask kinds that changed it; cheaper than the spans of `inspect`."""
+    cdef uint32_t bits = check_mask(mask)
+    cdef const native.Rules* paths = compiled(rules)
+    cdef Source source
+    open_source(data, &source)
+    cdef native.Arena* arena = native.lease_arena()
+    try:
+        if write(arena[0], source.data, source.size, 0, bits, paths, False):
+            return PyBytes_FromStringAndSize(<const char*>arena.text, arena.size), <int>arena.kinds_masked
+        return PyBytes_FromStringAndSize(<const char*>source.data, source.size), 0
+    finally:
+        native.return_arena(arena)
+        close_source(&source)
 
 
 def digest_canonical(tag, values):

@@ -51,6 +51,7 @@ cdef extern from "native/core.hpp" namespace "loopguard" nogil:
         const uint8_t* text
         size_t size
         uint32_t flags
+        uint32_t kinds_masked
         uint8_t* make_room(uint8_t* out, size_t needed) except +
 
     cdef enum PathKind "loopguard::Rules::PathKind":

@@ -183,9 +183,10 @@ def _edited(read: Reader, prune: Prune | None, edit: Edit) -> Reader:
         if not masks:
             is_container = found.startswith((b"{", b"["))
             return _core.canonicalize(found, rules=rules) if is_container and rules is not None else found
-        seen = _core.inspect(found, rules=rules, mask=mask)
-        stripped += [name for name, bit in _core.MASK_KINDS.items() if any(kind == bit for kind, _, _ in seen.spans)]
-        return seen.canonical
+        masked, kinds = _core.canonicalize_kinds(found, rules=rules, mask=mask)
+        if kinds:
+            stripped += [name for name, bit in _core.MASK_KINDS.items() if bit & kinds]
+        return masked
 
     return change
 

@@ -153,6 +153,7 @@ struct Arena {
     std::vector<Edit> spans_masked;  // what went out of the document, in places of the input; filled if `trace`
     Numbering uuids;
     Numbering ids;
+    uint32_t kinds_masked = 0;
     bool trace = false;
     bool binary_masked = false;
     bool text_seen = false;  // some text that is not blank stands under the key "text"
@@ -189,6 +190,7 @@ struct Arena {
         spans_masked.clear();
         uuids.clear();
         ids.clear();
+        kinds_masked = 0;
         trace = false;
         binary_masked = false;
         text_seen = false;

@@ -36,6 +36,8 @@ public:
         const uint32_t kind = whole(text, text_size, mask, masks, key);
         if (kind == 0) scan_text(text, text_size, masks);
         if (!cleaned && arena_.edits.empty()) return at;
+        if (cleaned) arena_.kinds_masked |= kAnsi;
+        for (const Edit& edit : arena_.edits) arena_.kinds_masked |= edit.kind;
         if (arena_.trace) trace_edits(input, at.in - 1, start, size, (mask & kAnsi) != 0);
         if (!escaped) {
             arena_.decoded.reserve(size + kSlack);
@@ -57,6 +59,7 @@ public:
         TextMasks masks(start, size, mask, arena_.edits, arena_.uuids, arena_.ids);
         const uint32_t kind = negative ? 0 : value_kind(start, size, key_kinds(key.text, key.size) & ~kBinary, mask, masks);
         if (kind == 0) return at;
+        arena_.kinds_masked |= kind;
         const uint32_t number = kind == kTechnicalId ? arena_.ids.number(start, size, false) : 0;
         if (arena_.trace) note(kind, input, at.in);
         start = arena_.make_room(start, kLongestPlaceholder + static_cast<size_t>(end_ - at.in) + kSlack);
@@ -86,6 +89,7 @@ private:
     bool nonces(const uint8_t* input, uint8_t* start, size_t size, const uint8_t* end) {
         nonce_places_.clear();
         const bool changed = WrapperNonce::neutralise(start, size, arena_.trace ? &nonce_places_ : nullptr);
+        if (changed) arena_.kinds_masked |= kWrapperNonce;
         if (changed && arena_.trace) {
             trace_canonical(input, end - 1, canonical_origins_);
             for (const size_t place : nonce_places_) {
