@@ -33,7 +33,6 @@ class Asked:
 class Answered:
     bag: Final[int]
     digitless: Final[int]
-    shape: Final[int]
     last_error: Final[int]
     first_error: Final[int]
     size: Final[int]

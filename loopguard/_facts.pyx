@@ -47,10 +47,10 @@ cdef class Asked:
 cdef class Answered:
     """What an outcome says: `bag` its lines in any order, `digitless` the set of its lines without digits (0 for short texts).
 
-    `last_error` and `first_error` are equal for two cases of one error, `shape` for two answers that differ in codes and
-    numbers; `size` is the text's in bytes; `flags` a sum of FAILED to REJECTED.
+    `last_error` and `first_error` are equal for two cases of one error; `size` is the text's in bytes; `flags` a sum of
+    FAILED to REJECTED.
     """
-    cdef readonly uint64_t bag, digitless, shape, last_error, first_error
+    cdef readonly uint64_t bag, digitless, last_error, first_error
     cdef readonly size_t size
     cdef readonly unsigned flags
 
@@ -89,7 +89,7 @@ def describe_outcome(bytes result not None, bint readable, int told, bint shell)
         PyBytes_AS_STRING(result), PyBytes_GET_SIZE(result), readable, <native.Told>told, shell
     )
     cdef Answered made = Answered.__new__(Answered)
-    made.bag, made.digitless, made.shape = facts.bag, facts.digitless, facts.shape
+    made.bag, made.digitless = facts.bag, facts.digitless
     made.last_error, made.first_error = facts.last_error, facts.first_error
     made.size, made.flags = facts.size, facts.flags
     return made

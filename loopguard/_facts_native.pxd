@@ -33,7 +33,6 @@ cdef extern from "native/facts_outcome.hpp" namespace "loopguard::facts" nogil:
     cdef cppclass OutcomeFacts:
         uint64_t bag
         uint64_t digitless
-        uint64_t shape
         uint64_t last_error
         uint64_t first_error
         size_t size

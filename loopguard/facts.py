@@ -77,7 +77,7 @@ class CallFacts:
 
 
 class OutcomeFacts:
-    """An outcome on several levels: `same` (lines in any order), `digitless` (0 if short), `shape`, `signatures`.
+    """An outcome on several levels: `same` (lines in any order), `digitless` (0 if short), `signatures`.
 
     Signatures are of errors, none for a success. `empty`: nothing is in it; `acknowledged`: it says only that it was
     done; `pending`: what was asked about goes on; `verdict`: a red test, so the tool worked; `rejected`: the harness
@@ -92,7 +92,6 @@ class OutcomeFacts:
         "pending",
         "rejected",
         "same",
-        "shape",
         "signatures",
         "size",
         "status",
@@ -105,7 +104,6 @@ class OutcomeFacts:
         self.failed = failed
         self.status = status
         self.digitless = 0
-        self.shape = same
         self.signatures: tuple[int, ...] = (same,) if failed else ()
         self.size = 0
         self.empty = self.acknowledged = self.pending = self.transient = self.verdict = self.rejected = False
@@ -173,7 +171,7 @@ class Describer:
         answer = _facts.describe_outcome(canonical, readable, told, call.tool_class is ToolClass.SHELL)
         flags = answer.flags
         facts = OutcomeFacts(answer.bag, bool(flags & _facts.FAILED), status)
-        facts.digitless, facts.shape, facts.size = answer.digitless, answer.shape, answer.size
+        facts.digitless, facts.size = answer.digitless, answer.size
         if facts.failed:
             last, first = answer.last_error, answer.first_error
             facts.signatures = (last,) if last == first else (last, first)

@@ -1,100 +1,180 @@
 // What a failed outcome says: whether a line tells of a failure, what kind of failure it is, and its signature.
 //
-// English phrases of shells, compilers, interpreters, HTTP and agent harnesses, on lower-case text. A text in another
-// language has no phrases; it is then compared as a whole only.
+// English words of shells, compilers, interpreters, HTTP and agent harnesses, on lower-case text. A text in another
+// language has none; it is then compared as a whole only. One pass over the words answers all questions at once.
 #pragma once
+
+#include <array>
 
 #include "facts_text.hpp"
 
 namespace loopguard::facts {
 
-constexpr View ERROR_WORDS[] = {
-    "failed", "fail", "fails", "failure", "failures", "fatal", "cannot", "can't", "couldn't", "denied", "invalid", "unable",
-    "undefined", "unrecognized", "unexpected", "missing", "unknown", "must", "refused", "usage", "doesn't", "isn't", "errors",
+// What a word may be part of. A bit with `AFTER` counts only behind certain words.
+enum Sense : std::uint32_t {
+    ERROR_WORD = 1, AFTER_NOT = 2, AFTER_NO = 4, PASSING = 8, AFTER_PASSING = 16, UNPAID = 32, RED = 64, AFTER_RED = 128, GOES_ON = 256,
+    AFTER_GOES_ON = 512, FORMAT_WORD = 1024, NOT_WORD = 2048,
 };
-constexpr View AFTER_NOT[] = {
-    "found", "exist", "available", "defined", "allowed", "permitted", "supported", "recognized", "executable", "valid",
+
+struct Entry {
+    View word;
+    std::uint32_t senses;
 };
+
+constexpr Entry ENTRIES[] = {
+    {"failed", ERROR_WORD | AFTER_RED}, {"fail", ERROR_WORD}, {"fails", ERROR_WORD}, {"failure", ERROR_WORD}, {"failures", ERROR_WORD},
+    {"fatal", ERROR_WORD}, {"cannot", ERROR_WORD}, {"can't", ERROR_WORD}, {"couldn't", ERROR_WORD}, {"denied", ERROR_WORD},
+    {"invalid", ERROR_WORD}, {"unable", ERROR_WORD}, {"undefined", ERROR_WORD}, {"unrecognized", ERROR_WORD}, {"unexpected", ERROR_WORD},
+    {"missing", ERROR_WORD}, {"unknown", ERROR_WORD}, {"must", ERROR_WORD}, {"refused", ERROR_WORD}, {"usage", ERROR_WORD},
+    {"doesn't", ERROR_WORD}, {"isn't", ERROR_WORD}, {"errors", ERROR_WORD}, {"error", ERROR_WORD | AFTER_PASSING},
+    {"exception", ERROR_WORD}, {"assertionerror", ERROR_WORD | RED},
+    {"found", AFTER_NOT}, {"exist", AFTER_NOT}, {"available", AFTER_NOT}, {"defined", AFTER_NOT}, {"allowed", AFTER_NOT},
+    {"permitted", AFTER_NOT}, {"supported", AFTER_NOT}, {"recognized", AFTER_NOT}, {"executable", AFTER_NOT}, {"valid", AFTER_NOT},
+    {"such", AFTER_NO}, {"module", AFTER_NO}, {"not", NOT_WORD}, {"pass", AFTER_RED},
+    {"timeout", PASSING}, {"econnreset", PASSING}, {"etimedout", PASSING}, {"eai_again", PASSING}, {"overloaded", PASSING},
+    {"throttled", PASSING}, {"throttling", PASSING}, {"ratelimit", PASSING}, {"rate_limit", PASSING}, {"ratelimited", PASSING},
+    {"temporarily", PASSING}, {"temporary", PASSING}, {"429", PASSING}, {"502", PASSING}, {"503", PASSING}, {"504", PASSING},
+    {"limit", AFTER_PASSING}, {"limited", AFTER_PASSING}, {"limits", AFTER_PASSING}, {"many", AFTER_PASSING}, {"out", AFTER_PASSING},
+    {"reset", AFTER_PASSING}, {"aborted", AFTER_PASSING}, {"closed", AFTER_PASSING}, {"unavailable", AFTER_PASSING},
+    {"later", AFTER_PASSING}, {"gateway", AFTER_PASSING}, {"busy", AFTER_PASSING}, {"by", AFTER_PASSING},
+    {"credit", UNPAID}, {"credits", UNPAID}, {"quota", UNPAID}, {"billing", UNPAID}, {"payment", UNPAID}, {"balance", UNPAID},
+    {"subscription", UNPAID}, {"insufficient", UNPAID},
+    {"running", GOES_ON}, {"pending", GOES_ON}, {"queued", GOES_ON}, {"waiting", GOES_ON}, {"processing", GOES_ON}, {"still", GOES_ON},
+    {"building", GOES_ON}, {"starting", GOES_ON}, {"provisioning", GOES_ON}, {"deploying", GOES_ON}, {"in_progress", GOES_ON},
+    {"progress", AFTER_GOES_ON}, {"ready", AFTER_GOES_ON}, {"yet", AFTER_GOES_ON}, {"finished", AFTER_GOES_ON}, {"complete", AFTER_GOES_ON},
+    {"output", AFTER_GOES_ON},
+    {"exactly", FORMAT_WORD}, {"format", FORMAT_WORD}, {"parse", FORMAT_WORD}, {"parsing", FORMAT_WORD}, {"extract", FORMAT_WORD},
+    {"malformed", FORMAT_WORD}, {"action", FORMAT_WORD}, {"response", FORMAT_WORD}, {"reply", FORMAT_WORD}, {"call", FORMAT_WORD},
+    {"block", FORMAT_WORD},
+};
+
+// Looks words up in a table with one probe or a few.
+class Lexicon {
+public:
+    Lexicon() {
+        for (const Entry& entry : ENTRIES) {
+            std::size_t at = slot(entry.word);
+            while (!table_[at].word.empty()) at = (at + 1) & MASK;
+            table_[at] = entry;
+        }
+    }
+    std::uint32_t operator[](View word) const noexcept {
+        for (std::size_t at = slot(word); !table_[at].word.empty(); at = (at + 1) & MASK) {
+            if (table_[at].word == word) return table_[at].senses;
+        }
+        return 0;
+    }
+
+private:
+    static constexpr std::size_t MASK = 511;
+    static std::size_t slot(View word) noexcept {
+        const auto byte = [word](std::size_t at) { return static_cast<std::size_t>(static_cast<unsigned char>(word[at])); };
+        return (word.size() * 61 + byte(0) * 7 + byte(word.size() - 1) * 131 + byte(word.size() / 2) * 29) & MASK;
+    }
+    std::array<Entry, MASK + 1> table_{};
+};
+
+inline const Lexicon& lexicon() {
+    static const Lexicon words;
+    return words;
+}
+
+constexpr View BEFORE_PASSING[] = {
+    "rate limit", "rate limited", "rate limits", "too many", "timed out", "connection reset", "was reset", "connection aborted",
+    "connection closed", "service unavailable", "temporarily unavailable", "again later", "bad gateway", "server error", "resource busy",
+    "is busy", "locked by",
+};
+constexpr View BEFORE_GOES_ON[] = {"in progress", "not ready", "not yet", "not finished", "not complete", "new output"};
+
+inline bool is_pair(View before, View word, View pair) noexcept {
+    return pair.size() == before.size() + 1 + word.size() && starts(pair, before) && ends(pair, word);
+}
+
+template <std::size_t N>
+inline bool is_one_pair(View before, View word, const View (&pairs)[N]) noexcept {
+    for (const View pair : pairs) {
+        if (is_pair(before, word, pair)) return true;
+    }
+    return false;
+}
+
+// What the words of a text say. `error`: it tells of a failure; `passing`: one that may pass by itself; `unpaid`: one that
+// waiting does not cure; `red`: a test or an assertion that did not hold; `goes_on`: what was asked about is not finished.
+struct Reading {
+    bool error = false, passing = false, unpaid = false, red = false, goes_on = false, format = false;
+};
+
+inline Reading read_words(View low) noexcept {
+    const Lexicon& words_known = lexicon();
+    Reading reading;
+    View before;
+    for (Words words(low); words.next(); before = words.word) {
+        const View word = words.word;
+        const std::uint32_t senses = words_known[word];
+        if (senses == 0) {
+            const bool tail = word.size() > 5 && (word.back() == 'r' || word.back() == 'n');
+            reading.error = reading.error || (tail && (ends(word, "error") || ends(word, "exception")));
+            continue;
+        }
+        reading.error = reading.error || (senses & ERROR_WORD) || ((senses & AFTER_NOT) && before == "not") ||
+                        ((senses & AFTER_NO) && before == "no") || ((senses & NOT_WORD) && (before == "could" || before == "does"));
+        reading.passing = reading.passing || (senses & PASSING) || ((senses & AFTER_PASSING) && is_one_pair(before, word, BEFORE_PASSING));
+        reading.unpaid = reading.unpaid || (senses & UNPAID);
+        reading.goes_on = reading.goes_on || (senses & GOES_ON) || ((senses & AFTER_GOES_ON) && is_one_pair(before, word, BEFORE_GOES_ON));
+        reading.format = reading.format || (senses & FORMAT_WORD);
+        if (word == "fail" || word == "failed") {
+            const bool counted = !before.empty() && is_digit(before.front());
+            const bool line_start = before.empty() || word.data()[-1] == '\n';
+            reading.red = reading.red || line_start || counted || before == "test" || before == "tests" || before == "assertion";
+        }
+        reading.red = reading.red || (senses & RED) || (word == "pass" && before == "not");
+    }
+    return reading;
+}
+
 constexpr View OPENINGS[] = {
     "error:", "error -", "error executing", "fatal:", "fatal error", "failed:", "failed to", "failure:", "exception:", "usage:",
     "unhandled", "could not ", "cannot ", "can't ", "unable to ", "invalid ", "npm err!", "traceback (most recent call last)",
 };
-constexpr View COMPLAINTS[] = {
-    ": command not found", ": no such file or directory", ": cannot execute", ": permission denied", ": syntax error",
-    "did not pass", "returned non-zero exit status", "introduced new syntax error", "no file open",
-};
-constexpr View TRANSIENT_PHRASES[] = {
-    "rate limit", "rate-limit", "rate_limit", "ratelimit", "too many requests", "timed out", "timeout", "connection reset",
-    "connection was reset", "connection aborted", "connection closed", "econnreset", "etimedout", "eai_again", "temporar",
-    "service unavailable", "overloaded", "try again later", "try again in ", "bad gateway", "gateway time", "throttl",
-    "internal server error", "resource busy", "is busy", "locked by another",
-};
-constexpr View TRANSIENT_CODES[] = {"429", "502", "503", "504"};
-constexpr View UNPAID[] = {"credit", "quota", "billing", "payment", "balance", "subscription", "insufficient"};
-constexpr View VERDICT_PHRASES[] = {
-    "assertionerror", "failed test case", "did not pass", "test failed", "tests failed", "failures=", "assertion failed",
+constexpr View BEHIND_COLON[] = {
+    "command not found", "no such file or directory", "cannot execute", "permission denied", "syntax error",
 };
 constexpr View REJECTIONS[] = {
     "exactly one action", "exactly one tool", "exactly one command", "exactly one code", "correct format", "expected format",
     "required format", "right format", "valid format", "response format", "output format", "no action found", "no valid action",
     "no tool call", "no valid tool call", "no function call", "no code block", "could not parse your", "failed to parse your",
     "unable to parse your", "could not extract", "format your action", "format your response", "malformed response",
-    "your response did not", "your last message did not", "your output was not", "your response could not", "parse llm output",
-    "parsing llm output", "invalid response format", "missing 'action:'", "invalid format",
+    "your response did not", "your last message did not", "your response could not", "parse llm output", "parsing llm output",
+    "missing 'action:'",
 };
-
-inline bool ends_like_error(View word) noexcept { return ends(word, "error") || ends(word, "exception"); }
 
 // `line` is in lower case. A traceback's head is no message: it is the same for every error.
 inline bool is_error_line(View line) noexcept {
-    if (has(line, "traceback (most recent call last)")) return false;
-    View before;
-    for (Words words(line); words.next();) {
-        const View word = words.word;
-        if (ends_like_error(word) || is_one_of(word, ERROR_WORDS)) return true;
-        if (before == "not" && is_one_of(word, AFTER_NOT)) return true;
-        if ((before == "no" && (word == "such" || word == "module")) || (before == "could" && word == "not") ||
-            (before == "does" && word == "not")) {
-            return true;
-        }
-        before = word;
-    }
-    return false;
+    return read_words(line).error && !starts(line, "traceback (most recent");
 }
 
 // Whether a line, in lower case, says by its form that something failed; milder than a status, so few forms count.
 inline bool says_failed(View line) noexcept {
     for (const View opening : OPENINGS) {
-        if (starts(line, opening)) return true;
+        if (line.front() == opening.front() && starts(line, opening)) return true;
     }
-    const std::size_t colon = line.find(':');
-    if (colon != View::npos && colon < 60 && ends_like_error(line.substr(0, colon)) && !has(line.substr(0, colon), " ")) return true;
-    if (line.size() < 400 && has_one_of(line, COMPLAINTS)) return true;
+    const std::size_t first = line.find(':');
+    if (first != View::npos && first < 60 && line.substr(0, first).find(' ') == View::npos) {
+        const View name = line.substr(0, first);
+        if (ends(name, "error") || ends(name, "exception")) return true;
+    }
+    if (line.size() < 400) {
+        for (std::size_t colon = first; colon != View::npos; colon = line.find(':', colon + 1)) {
+            const View rest = line.substr(std::min(colon + 2, line.size()));
+            for (const View complaint : BEHIND_COLON) {
+                if (starts(rest, complaint)) return true;
+            }
+        }
+        if (has(line, "did not pass") || has(line, "returned non-zero exit status") || has(line, "introduced new syntax error")) return true;
+    }
     if (line.size() < 120 && ends(line, ": not found")) return true;
-    return line.size() < 80 && (ends(line, "does not exist") || ends(line, "does not exist.") || has(line, "not provided in the correct"));
-}
-
-inline bool is_transient(View text) noexcept {
-    if (has_one_of(text, UNPAID)) return false;
-    if (has_one_of(text, TRANSIENT_PHRASES)) return true;
-    for (Words words(text); words.next();) {
-        if (is_one_of(words.word, TRANSIENT_CODES)) return true;
-    }
-    return false;
-}
-
-// A red test or an assertion: the tool worked, and its answer is that something is wrong.
-inline bool is_verdict(View text) noexcept {
-    if (has_one_of(text, VERDICT_PHRASES) || starts(text, "failed ") || starts(text, "fail: ") || has(text, "\nfailed ") ||
-        has(text, "\nfail: ")) {
-        return true;
-    }
-    View before;
-    for (Words words(text); words.next();) {
-        if (words.word == "failed" && !before.empty() && is_digit(before.front())) return true;
-        before = words.word;
-    }
-    return false;
+    if (line.size() >= 80) return false;
+    return ends(line, "does not exist") || ends(line, "does not exist.") || has(line, "not provided in the correct") || has(line, "no file open");
 }
 
 // Appends a line without what differs between two cases of one error: quoted names, paths, numbers, case.

@@ -22,13 +22,12 @@ enum class Told : int { NOTHING, SUCCESS, FAILURE };
 struct OutcomeFacts {
     std::uint64_t bag = 0;        // lines in any order
     std::uint64_t digitless = 0;  // set of lines without digits; 0 for short texts
-    std::uint64_t shape = 0;      // lines without digits and codes
     std::uint64_t last_error = 0, first_error = 0;
     std::size_t size = 0;
     unsigned flags = 0;
 };
 
-constexpr std::size_t LONG_TEXT = 300, PHRASES_AT_ENDS = 40;
+constexpr std::size_t LONG_TEXT = 300, LINES_AT_ENDS = 20;
 
 constexpr View NO_OUTPUT[] = {"no output", "produce any output", "without output", "without any output", "return any output"};
 constexpr View NOTHING_WORDS[] = {"none", "null", "nil", "undefined", "empty", "empty set", "empty result", "0 rows", "0 row", "''", "\"\"", "[]", "{}", "()"};
@@ -41,14 +40,10 @@ constexpr View ENDS_OF_ACKNOWLEDGEMENTS[] = {
     "successful", "successfully", "saved", "updated", "created", "queued", "recorded", "noted", "inserted", "deleted", "sent",
 };
 constexpr View STARTS_OF_ACKNOWLEDGEMENTS[] = {"wrote", "saved", "updated", "created", "deleted", "sent", "added"};
-constexpr View UNFINISHED[] = {
-    "running", "pending", "queued", "waiting", "processing", "still", "building", "starting", "provisioning", "deploying", "in_progress",
-};
-constexpr View UNFINISHED_PHRASES[] = {"in progress", "in-progress", "not ready", "not yet", "not finished", "not complete", "no new output"};
 constexpr View CODE_NAMES[] = {"<returncode>", "exit code", "exited with code", "exit status", "exited with status"};
 
 struct Memory {
-    std::string text, lowered, line, without, coded, scratch;
+    std::string lowered, line, without, scratch;
     std::vector<std::uint64_t> set;
     std::vector<View> lines;
 };
@@ -70,6 +65,15 @@ inline bool wrapped_code(View ends, long& code) noexcept {
         if (at == ends.size() || !is_digit(ends[at])) continue;
         for (code = 0; at < ends.size() && is_digit(ends[at]) && code < 100000; ++at) code = code * 10 + (ends[at] - '0');
         return true;
+    }
+    return false;
+}
+
+// A first look for what wrapped_code looks for.
+inline bool may_have_code(View text) noexcept {
+    const std::size_t reach = std::min<std::size_t>(160, text.size());
+    for (const View part : {text.substr(0, reach), text.substr(text.size() - reach)}) {
+        if (has(part, "code") || has(part, "status")) return true;
     }
     return false;
 }
@@ -158,133 +162,132 @@ inline bool acknowledges(View low) noexcept {
     return blank != View::npos && low.find(' ', blank + 1) == View::npos && is_one_of(first, STARTS_OF_ACKNOWLEDGEMENTS);
 }
 
-inline bool is_unfinished(View low) noexcept {
-    if (has_one_of(low, UNFINISHED_PHRASES)) return true;
-    for (Words words(low); words.next();) {
-        if (is_one_of(words.word, UNFINISHED)) return true;
-    }
-    return false;
+// Whether one of eight bytes is a digit.
+inline bool has_digit(std::uint64_t word) noexcept {
+    constexpr std::uint64_t ONES = 0x0101010101010101ULL;
+    const std::uint64_t turned = word ^ (ONES * 0x30);
+    const std::uint64_t others = (((turned & (ONES * 0x7F)) + ONES * 6) | turned) & (ONES * 0xF0);
+    return ((others - ONES) & ~others & (ONES * 0x80)) != 0;
 }
 
-// One line: `line` gets single blanks, `without` has `#` for each run of digits.
-inline void fold_line(View raw, std::string& line, std::string& without) {
-    line.resize(raw.size());
-    without.resize(raw.size());
-    char* plain = line.data();
-    char* bare = without.data();
-    bool blank = false, digit = false;
-    for (const char c : raw) {
-        const bool is_gap = is_blank(c);
-        if (is_gap && blank) continue;
-        blank = is_gap;
-        const char out = is_gap ? ' ' : c;
-        *plain++ = out;
-        const bool number = is_digit(c);
-        *bare = number ? '#' : out;
-        bare += !(number && digit);
-        digit = number;
-    }
-    line.resize(static_cast<std::size_t>(plain - line.data()));
-    without.resize(static_cast<std::size_t>(bare - without.data()));
-}
-
-// A line without its codes: a word that holds a digit, or five or more capitals and digits, is one.
-inline std::uint64_t shape_of(View line, std::string& out) {
-    out.clear();
+// A line with `#` for each run of digits.
+inline void without_digits(View line, std::string& out) {
+    out.resize(line.size() + 8);
+    char* to = out.data();
+    bool digit = false;
     for (std::size_t at = 0; at < line.size();) {
-        if (!is_word(line[at])) {
-            out += line[at++];
-            continue;
+        if (at + 8 <= line.size()) {
+            std::uint64_t word;
+            std::memcpy(&word, line.data() + at, 8);
+            if (!has_digit(word)) {
+                std::memcpy(to, &word, 8);
+                to += 8;
+                at += 8;
+                digit = false;
+                continue;
+            }
         }
-        std::size_t end = at;
-        bool digit = false, capitals = true;
-        for (; end < line.size() && (is_word(line[end]) || line[end] == '-'); ++end) {
-            digit = digit || is_digit(line[end]);
-            capitals = capitals && (is_upper(line[end]) || is_digit(line[end]));
+        const std::size_t end = std::min(at + 8, line.size());
+        for (; at < end; ++at) {
+            const bool number = is_digit(line[at]);
+            *to = number ? '#' : line[at];
+            to += !(number && digit);
+            digit = number;
         }
-        if (digit || (capitals && end - at >= 5)) out += '#';
-        else out.append(line.data() + at, end - at);
-        at = end;
     }
-    return hash(out, K2);
+    out.resize(static_cast<std::size_t>(to - out.data()));
 }
 
-// Fills in what the text itself says; `text` lives in memory().text.
-inline void describe_text(View text, Told told, bool coded, long code, bool shell, OutcomeFacts& facts) {
-    Memory& own = memory();
-    own.set.clear();
-    own.lines.clear();
-    const View body = unwrapped(text);
-    facts.size = body.size();
-    for (std::size_t at = 0; at < body.size();) {
-        const auto* newline = static_cast<const char*>(std::memchr(body.data() + at, '\n', body.size() - at));
-        const std::size_t end = newline == nullptr ? body.size() : static_cast<std::size_t>(newline - body.data());
-        const View raw = trimmed(body.substr(at, end - at));
-        at = end + 1;
-        if (raw.empty()) continue;
-        own.lines.push_back(raw);
-        fold_line(raw, own.line, own.without);
-        facts.bag += hash(own.line, K0);
-        if (facts.size > LONG_TEXT) own.set.push_back(hash(own.without, K1));
-        else facts.shape += shape_of(own.line, own.scratch);
-    }
-    if (facts.size > LONG_TEXT) {
-        std::sort(own.set.begin(), own.set.end());
-        own.set.erase(std::unique(own.set.begin(), own.set.end()), own.set.end());
-        for (const std::uint64_t one : own.set) facts.digitless += one;
-        facts.shape = facts.digitless;
-    }
-    if (!coded) {
-        lower_ends(text, 160, own.coded, own.scratch);
-        coded = wrapped_code(own.coded, code);
-    }
-    lower_ends(body, 1000, own.lowered, own.scratch);
-    const View low = own.lowered;
-    bool failed = told == Told::FAILURE || (coded && code != 0);
-    if (!failed && !coded && (told == Told::NOTHING || (shell && facts.size < 400))) {
-        const std::size_t count = own.lines.size();
-        const std::size_t reach = told == Told::NOTHING ? 5 : 1;
-        for (std::size_t i = 0; i < count && !failed; ++i) {
-            if (i >= reach && i + reach < count) i = count - reach;
-            lower_into(own.lines[i].substr(0, 500), own.line);
-            failed = says_failed(own.line);
-        }
-        failed = failed || (told == Told::NOTHING && has(body, "Traceback (most recent call last)"));
-    }
-    if (failed) facts.flags |= FAILED;
-    if (body.empty() || says_nothing(body)) facts.flags |= EMPTY;
-    else if (!failed && facts.size < 80 && acknowledges(low)) facts.flags |= ACKNOWLEDGED;
-    if (!failed && facts.size < LONG_TEXT && is_unfinished(low)) facts.flags |= PENDING;
-    if ((failed || told == Told::NOTHING) && facts.size < 6000 && has_one_of(low.substr(0, 300), REJECTIONS)) facts.flags |= REJECTED;
-    if (!failed || own.lines.empty()) return;
-
+// Both signatures of an error: of the last line that tells of one, and of the first.
+inline void sign_error(Memory& own, OutcomeFacts& facts) {
     const std::size_t count = own.lines.size();
     std::size_t first = count, last = count;
-    for (std::size_t i = 0; i < std::min(count, PHRASES_AT_ENDS) && first == count; ++i) {
-        lower_into(own.lines[i].substr(0, 500), own.line);
-        if (is_error_line(own.line)) first = i;
-    }
-    for (std::size_t i = 0; i < std::min(count, PHRASES_AT_ENDS) && last == count; ++i) {
+    for (std::size_t i = 0; i < std::min(count, LINES_AT_ENDS) && last == count; ++i) {
         lower_into(own.lines[count - 1 - i].substr(0, 500), own.line);
         if (is_error_line(own.line)) last = count - 1 - i;
+    }
+    for (std::size_t i = 0; i < std::min(count, LINES_AT_ENDS) && first == count; ++i) {
+        lower_into(own.lines[i].substr(0, 500), own.without);
+        if (is_error_line(own.without)) first = i;
     }
     if (last == count) last = first == count ? count - 1 : first;
     if (first == count) first = last;
     lower_into(own.lines[last].substr(0, 500), own.line);
     lower_into(own.lines[first].substr(0, 500), own.without);
     facts.last_error = signature(own.line, false, own.scratch);
-    const View opening = own.without;
-    const bool cut = starts(opening, "could not ") || starts(opening, "cannot ") || starts(opening, "can't ") ||
-                     starts(opening, "unable to ") || starts(opening, "failed to ") || starts(opening, "no such ") ||
-                     starts(opening, "unknown ") || starts(opening, "invalid ");
-    facts.first_error = signature(opening, cut, own.scratch);
-    if (count > 12) {
-        own.coded = own.line + "\n" + own.without;
-        if (is_transient(own.coded)) facts.flags |= TRANSIENT;
-    } else if (is_transient(low)) {
-        facts.flags |= TRANSIENT;
+    bool cut = false;
+    for (const View opening : {View("could not "), View("cannot "), View("can't "), View("unable to "), View("failed to "),
+                               View("no such "), View("unknown "), View("invalid ")}) {
+        cut = cut || starts(own.without, opening);
     }
-    if (is_verdict(low)) facts.flags |= VERDICT;
+    facts.first_error = signature(own.without, cut, own.scratch);
+}
+
+inline bool shows_failure(const Memory& own, View body, std::size_t reach, std::string& scratch) {
+    const std::size_t count = own.lines.size();
+    for (std::size_t i = 0; i < count; ++i) {
+        if (i >= reach && i + reach < count) i = count - reach;
+        lower_into(own.lines[i].substr(0, 500), scratch);
+        if (says_failed(scratch)) return true;
+    }
+    return reach > 1 && has(body, "Traceback (most recent call last)");
+}
+
+// Fills in what the text itself says; `text` lives in another buffer than memory()'s.
+inline void describe_text(View text, Told told, bool coded, long code, bool shell, OutcomeFacts& facts) {
+    Memory& own = memory();
+    own.set.clear();
+    own.lines.clear();
+    const View body = unwrapped(text);
+    facts.size = body.size();
+    const bool is_long = facts.size > LONG_TEXT;
+    for (std::size_t at = 0; at < body.size();) {
+        const auto* newline = static_cast<const char*>(std::memchr(body.data() + at, '\n', body.size() - at));
+        const std::size_t end = newline == nullptr ? body.size() : static_cast<std::size_t>(newline - body.data());
+        const View line = trimmed(body.substr(at, end - at));
+        at = end + 1;
+        if (line.empty()) continue;
+        own.lines.push_back(line);
+        facts.bag += hash(line, K0);
+        if (!is_long) continue;
+        without_digits(line, own.without);
+        own.set.push_back(hash(own.without, K1));
+    }
+    if (is_long) {
+        std::sort(own.set.begin(), own.set.end());
+        own.set.erase(std::unique(own.set.begin(), own.set.end()), own.set.end());
+        for (const std::uint64_t one : own.set) facts.digitless += one;
+    }
+    if (!coded && may_have_code(text)) {
+        lower_ends(text, 160, own.lowered, own.scratch);
+        coded = wrapped_code(own.lowered, code);
+    }
+    bool failed = told == Told::FAILURE || (coded && code != 0);
+    if (!failed && !coded && (told == Told::NOTHING || (shell && facts.size < 400))) {
+        failed = shows_failure(own, body, told == Told::NOTHING ? 5 : 1, own.scratch);
+    }
+    if (failed) facts.flags |= FAILED;
+    if (body.empty() || says_nothing(body)) facts.flags |= EMPTY;
+    if (!failed && is_long && told != Told::NOTHING) return;
+
+    lower_ends(body, failed ? 600 : 150, own.lowered, own.scratch);
+    const View low = own.lowered;
+    const Reading reading = read_words(low);
+    if (!failed && !is_long && reading.goes_on) facts.flags |= PENDING;
+    if (!failed && !(facts.flags & EMPTY) && facts.size < 80 && acknowledges(low)) facts.flags |= ACKNOWLEDGED;
+    if (reading.format && facts.size < 6000 && has_one_of(low.substr(0, 300), REJECTIONS)) facts.flags |= REJECTED;
+    if (!failed || own.lines.empty()) return;
+    if (reading.red) facts.flags |= VERDICT;
+    sign_error(own, facts);
+    Reading message = reading;
+    if (own.lines.size() > 12) {
+        // In a long output only the error itself tells why; a time-out in its log is history.
+        message = read_words(own.line);
+        const Reading other = read_words(own.without);
+        message.passing = message.passing || other.passing;
+        message.unpaid = message.unpaid || other.unpaid;
+    }
+    if (message.passing && !message.unpaid) facts.flags |= TRANSIENT;
 }
 
 // What a reader sees of a result.

@@ -37,13 +37,31 @@ inline std::uint64_t hash(View text, std::uint64_t seed = 0) noexcept {
 
 inline std::uint64_t hash_bytes(const char* data, std::size_t size) noexcept { return hash({data, size}, K1); }
 
+// What a byte is, looked up: bytes beyond ASCII belong to words, since a name in another script is one.
+enum ByteClass : std::uint8_t { DIGIT = 1, UPPER = 2, LETTER = 4, WORD = 8, BLANK = 16 };
+
+struct ByteTable {
+    std::uint8_t classes[256] = {};
+    char lowered[256] = {};
+    constexpr ByteTable() {
+        for (int i = 0; i < 256; ++i) {
+            const bool upper = i >= 'A' && i <= 'Z', digit = i >= '0' && i <= '9', letter = upper || (i >= 'a' && i <= 'z');
+            const bool blank = i == ' ' || (i >= '\t' && i <= '\r');
+            classes[i] = static_cast<std::uint8_t>(
+                (digit ? DIGIT : 0) | (upper ? UPPER : 0) | (letter ? LETTER : 0) | (letter || digit || i == '_' || i >= 128 ? WORD : 0) |
+                (blank ? BLANK : 0));
+            lowered[i] = static_cast<char>(upper ? i | 0x20 : i);
+        }
+    }
+};
+inline constexpr ByteTable BYTES;
+
+inline std::uint8_t class_of(char c) noexcept { return BYTES.classes[static_cast<unsigned char>(c)]; }
+inline char lower(char c) noexcept { return BYTES.lowered[static_cast<unsigned char>(c)]; }
 inline bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
-inline bool is_upper(char c) noexcept { return c >= 'A' && c <= 'Z'; }
-inline char lower(char c) noexcept { return is_upper(c) ? static_cast<char>(c | 0x20) : c; }
-inline bool is_letter(char c) noexcept { return lower(c) >= 'a' && lower(c) <= 'z'; }
-// Bytes beyond ASCII belong to words: a name in another script is one.
-inline bool is_word(char c) noexcept { return is_letter(c) || is_digit(c) || c == '_' || static_cast<unsigned char>(c) >= 0x80; }
-inline bool is_blank(char c) noexcept { return c == ' ' || (c >= '\t' && c <= '\r'); }
+inline bool is_letter(char c) noexcept { return (class_of(c) & LETTER) != 0; }
+inline bool is_word(char c) noexcept { return (class_of(c) & WORD) != 0; }
+inline bool is_blank(char c) noexcept { return (class_of(c) & BLANK) != 0; }
 
 inline View trimmed(View text) noexcept {
     while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
