@@ -625,15 +625,14 @@ def pick(bytes canonical not None, Names names not None):
     return picked(span_of(canonical), names)
 
 
-def read_arguments(data, Names names not None, *, Rules rules=None):
+def read_arguments(data, Names names not None):
     """Return (digest, flags, picked) of arguments; `picked` is empty if the text of the first name does not occur."""
-    cdef const native.Rules* paths = compiled(rules)
     cdef Source source
     cdef outcome.Span text
     open_source(data, &source)
     cdef native.Arena* arena = native.lease_arena()
     try:
-        if not write(arena[0], source.data, source.size, 0, 0, paths, False):
+        if not write(arena[0], source.data, source.size, 0, 0, NULL, False):
             return digest_bytes(source.data, source.size, native.kOpaqueSeed), OPAQUE, []
         text = outcome.Span(<const char*>arena.text, <const char*>arena.text + arena.size)
         if not outcome.mentions(text, names.views[0]):

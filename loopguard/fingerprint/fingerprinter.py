@@ -14,7 +14,7 @@ from loopguard.fingerprint.reading import Parts, core_rules, quoted
 from loopguard.model import Call, Outcome, Record, Status
 from loopguard.rules import Rule, RuleSet, load_rules
 from loopguard.rules.edit import edit_at
-from loopguard.rules.path import ROOTS, Path
+from loopguard.rules.path import ANY, DEEP, ROOTS, Path
 from loopguard.rules.plan import plan_for
 from loopguard.rules.rule import ALIASES, SHAPES
 
@@ -88,7 +88,9 @@ class Fingerprinter:
         elif not args:
             digest = _EMPTY_ARGUMENTS
         else:
-            digest, flags, picked = _core.read_arguments(args, _ACTION, rules=tool.rules)
+            digest, flags, picked = _core.read_arguments(args, _ACTION)
+            if tool.rules is not None and tool.touches(args):
+                digest = _core.fingerprint(args, rules=tool.rules)
             if picked and picked[0] is not None:
                 action = _core.text_of(picked[0]) or ""
         poll = tool.poll or (tool.name == "process" and action in _POLL_ACTIONS)
@@ -204,12 +206,14 @@ def tool_name(name: str) -> str:
 class _Tool:
     """What the arguments of one tool's calls are judged by."""
 
-    __slots__ = ("name", "poll", "rules", "send", "send_actions")
+    __slots__ = ("_needles", "name", "poll", "rules", "send", "send_actions")
 
     def __init__(self, name: str, rules: tuple[Rule, ...], poll_tools: frozenset[str]) -> None:
         self.name = name
         self.poll = name in poll_tools
-        self.rules = core_rules(edit_at(Path("args", ()), (rule for rule in rules if rule.applies_to(name, ""))))
+        edit = edit_at(Path("args", ()), (rule for rule in rules if rule.applies_to(name, "")))
+        self.rules = core_rules(edit)
+        self._needles = tuple(_needle(keys[-1]) for keys in edit.drop)
         sends = [
             target
             for rule in rules
@@ -218,6 +222,19 @@ class _Tool:
         ]
         self.send = any(not target.actions for target in sends)
         self.send_actions = frozenset(action for target in sends for action in target.actions)
+
+    def touches(self, args: bytes) -> bool:
+        """Tell whether the rules can change these arguments: most have none of the keys."""
+        for needle in self._needles:  # noqa: SIM110 - a loop costs a third of a generator
+            if needle in args:
+                return True
+        return b"\\u" in args
+
+
+def _needle(key: str) -> bytes:
+    """Return what arguments with this key have in their text, unless an escape of code points spells it."""
+    spelled_in_one_way = key not in (ANY, DEEP) and key.isprintable() and not set(key) & set('"\\/')
+    return f'"{key}"'.encode() if spelled_in_one_way else b""
 
 
 _T = TypeVar("_T")

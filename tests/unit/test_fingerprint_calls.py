@@ -1,5 +1,7 @@
 """What tells two calls apart, and what kind of call one is (SEMANTICS 1, 2 and 5)."""
 
+import json
+
 import pytest
 
 from loopguard import _core
@@ -63,6 +65,27 @@ def test_a_title_is_left_out_of_exec_only() -> None:
     assert call("write", b'{"title":1}').digest != call("write", b"{}").digest
     assert call("exec", b'[{"title":1}]').digest != call("exec", b"[{}]").digest
     assert call("exec", b'{"env":{"title":1}}').digest != call("exec", b'{"env":{}}').digest
+
+
+def test_what_is_odd_in_a_title_is_told() -> None:
+    found = call("exec", b'{"title":9007199254740993,"action":"x"}')
+
+    assert found.digest == call("exec", b'{"action":"x"}').digest
+    assert found.flags == Flag.BIGINT
+
+
+@pytest.mark.parametrize("key", ["a/b", 'a"b', "a\\b", "\u00e9", "*k"])
+def test_volatile_keys_in_every_spelling(key: str) -> None:
+    quoted = '"' + key.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    path = f"args.{quoted}" if key != "*k" else "args.*.k"
+    own = RuleSet.from_tables([{"name": "own", "tools": ["t"], "drop": [path]}], "loopguard.rules")
+    fingerprinter = Fingerprinter(own.before(load_rules("openclaw")))
+    spellings = [json.dumps(key), json.dumps(key, ensure_ascii=False), json.dumps(key).replace("/", "\\/")]
+
+    for spelling in spellings:
+        args = '{"x":{"k":1}}' if key == "*k" else f"{{{spelling}:1}}"
+        left = b'{"x":{}}' if key == "*k" else b"{}"
+        assert fingerprinter.call(Call("t", args.encode())).digest == _core.fingerprint(left)
 
 
 def test_nonces_in_arguments_count() -> None:
