@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, ValidationError
 from pydantic.alias_generators import to_camel
@@ -55,7 +55,7 @@ class Settings(BaseModel):
     drain_grace_s: Seconds = 5.0
     keepalive_time_s: Seconds = 10.0
     keepalive_timeout_s: Seconds = 5.0
-    log_level: StrictStr = "info"
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
 
     def limits(self) -> Limits:
         """Return what of it are limits."""
@@ -81,10 +81,15 @@ def load_settings(
     environment = os.environ if environment is None else environment
     path = config or environment.get(f"{PREFIX}CONFIG")
     configuration = load_configuration(path) if path else Configuration.guarded()
-    values = dict(_checked(configuration.server, "loopguard.server.", camel=True))
+    values = check_table(configuration)
     values |= _checked(_from_environment(environment), PREFIX, camel=False)
     values |= _checked({name: value for name, value in flags.items() if value is not None}, "--", camel=False)
     return Settings(**values), configuration
+
+
+def check_table(configuration: Configuration) -> dict[str, Any]:
+    """Return what the file says under `loopguard.server`, by field. Raises `InvalidConfig`."""
+    return _checked(configuration.server, "loopguard.server.", camel=True)
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
@@ -96,7 +101,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
         field = Settings.model_fields.get(name.lower())
         if field is None:
             raise InvalidConfig(variable, f"unknown environment variable `{variable}`")
-        values[name.lower()] = text if field.annotation is str else _number(text)
+        values[name.lower()] = _number(text) if field.annotation in (int, float) else text
     return values
 
 

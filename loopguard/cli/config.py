@@ -28,6 +28,7 @@ def check(file: File) -> int:
     """Check a configuration file; exits 2 if the service would refuse it."""
     text = _read(file)
     configuration = _load(text, file)
+    _start(configuration, text, file)
     twice = _twice(text)
     for key, where in twice:
         print(f"loopguard: {file}:{where}: the key `{key}` stands there twice; the last one would win", file=sys.stderr)
@@ -88,6 +89,21 @@ def _load(text: str, file: str) -> Configuration:
     except InvalidConfig as error:
         message = str(error)
         raise Failure(message if message.startswith(file) else f"{file}: {message}") from None
+
+
+def _start(configuration: Configuration, text: str, file: str) -> None:
+    """Check what only the engine and the service know: profiles, and the settings under `loopguard.server`."""
+    from loopguard.config_places import place_of
+    from loopguard.engine import Engine
+    from loopguard.server.settings import check_table
+
+    try:
+        Engine(configuration)
+        check_table(configuration)
+    except InvalidConfig as error:
+        place = place_of(text, error.path) if error.path else None
+        where = f"{file}:{place.line}:{place.column}" if place else file
+        raise Failure(f"{where}: {error}") from None
 
 
 def _twice(text: str) -> list[tuple[str, str]]:

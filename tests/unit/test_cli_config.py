@@ -60,6 +60,9 @@ def test_a_good_file_is_fine_and_what_is_ignored_is_told(loopguard: Loopguard, f
             3,
             "`tools.loopDetection.historySize` stands",
         ),
+        ('{loopguard: {\n profile: "nonsense"}}', 2, "there are openclaw, balanced"),
+        ("{loopguard: {profiles: {balanced: {\n repeat: 0}}}}", 2, "loopguard.profiles.balanced.repeat"),
+        ("{loopguard: {server: {\n port: 5}}}", 2, "loopguard.server.port"),
         ("[]", None, "a configuration is an object"),
     ],
 )

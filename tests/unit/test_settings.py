@@ -43,6 +43,7 @@ def test_the_command_line_beats_the_environment_and_that_the_file(tmp_path: Path
         ("{inFlight: 1.5}", "loopguard.server.inFlight"),
         ("{runTtlS: -1}", "loopguard.server.runTtlS"),
         ("{address: 5}", "loopguard.server.address"),
+        ('{logLevel: "loud"}', "loopguard.server.logLevel"),
     ],
 )
 def test_a_mistake_in_the_file_is_named(tmp_path: Path, table: str, key: str) -> None:
