@@ -625,19 +625,25 @@ def pick(bytes canonical not None, Names names not None):
     return picked(span_of(canonical), names)
 
 
-def read_arguments(data, Names names not None):
-    """Return (digest, flags, picked) of arguments; `picked` is empty if the text of the first name does not occur."""
+def read_arguments(data, Names names not None, Names dropped=None):
+    """Return (digest, flags, picked, touched) of arguments.
+
+    `picked` is empty if the text of the first name does not occur, `touched` is whether that of any `dropped` one does.
+    """
     cdef Source source
     cdef outcome.Span text
+    cdef bint touched = False
     open_source(data, &source)
     cdef native.Arena* arena = native.lease_arena()
     try:
         if not write(arena[0], source.data, source.size, 0, 0, NULL, False):
-            return digest_bytes(source.data, source.size, native.kOpaqueSeed), OPAQUE, []
+            return digest_bytes(source.data, source.size, native.kOpaqueSeed), OPAQUE, [], False
         text = outcome.Span(<const char*>arena.text, <const char*>arena.text + arena.size)
-        if not outcome.mentions(text, names.views[0]):
-            return digest_result(arena[0]), <int>arena.flags, []
-        return digest_result(arena[0]), <int>arena.flags, picked(text, names)
+        if dropped is not None:
+            for name in dropped.views:
+                touched |= outcome.mentions(text, name)
+        found = picked(text, names) if outcome.mentions(text, names.views[0]) else []
+        return digest_result(arena[0]), <int>arena.flags, found, touched
     finally:
         native.return_arena(arena)
         close_source(&source)

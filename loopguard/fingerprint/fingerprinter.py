@@ -88,8 +88,8 @@ class Fingerprinter:
         elif not args:
             digest = _EMPTY_ARGUMENTS
         else:
-            digest, flags, picked = _core.read_arguments(args, _ACTION)
-            if tool.rules is not None and tool.touches(args):
+            digest, flags, picked, touched = _core.read_arguments(args, _ACTION, tool.dropped)
+            if tool.rules is not None and (touched or tool.dropped is None):
                 digest = _core.fingerprint(args, rules=tool.rules)
             if picked and picked[0] is not None:
                 action = _core.text_of(picked[0]) or ""
@@ -206,14 +206,16 @@ def tool_name(name: str) -> str:
 class _Tool:
     """What the arguments of one tool's calls are judged by."""
 
-    __slots__ = ("_needles", "name", "poll", "rules", "send", "send_actions")
+    __slots__ = ("dropped", "name", "poll", "rules", "send", "send_actions")
 
     def __init__(self, name: str, rules: tuple[Rule, ...], poll_tools: frozenset[str]) -> None:
         self.name = name
         self.poll = name in poll_tools
         edit = edit_at(Path("args", ()), (rule for rule in rules if rule.applies_to(name, "")))
         self.rules = core_rules(edit)
-        self._needles = tuple(_needle(keys[-1]) for keys in edit.drop)
+        last = {keys[-1] for keys in edit.drop}
+        # Most arguments have none of these keys, and then need no second look; `None` if that can't be told.
+        self.dropped = _core.Names(sorted(last)) if last and not last & {ANY, DEEP} else None
         sends = [
             target
             for rule in rules
@@ -222,19 +224,6 @@ class _Tool:
         ]
         self.send = any(not target.actions for target in sends)
         self.send_actions = frozenset(action for target in sends for action in target.actions)
-
-    def touches(self, args: bytes) -> bool:
-        """Tell whether the rules can change these arguments: most have none of the keys."""
-        for needle in self._needles:  # noqa: SIM110 - a loop costs a third of a generator
-            if needle in args:
-                return True
-        return b"\\u" in args
-
-
-def _needle(key: str) -> bytes:
-    """Return what arguments with this key have in their text, unless an escape of code points spells it."""
-    spelled_in_one_way = key not in (ANY, DEEP) and key.isprintable() and not set(key) & set('"\\/')
-    return f'"{key}"'.encode() if spelled_in_one_way else b""
 
 
 _T = TypeVar("_T")

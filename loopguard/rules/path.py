@@ -10,7 +10,8 @@ ROOTS = ("args", "details", "text", "content", "value", "message", "result", "ac
 ANY = "*"
 DEEP = "**"
 
-_SEGMENT = re.compile(r'"((?:[^"\\]|\\["\\])+)"|(\*\*|\*)|([^\s".*\[\]\\]+)')
+_BARRED = r"\x00-\x1f\ud800-\udfff"
+_SEGMENT = re.compile(rf'"((?:[^"\\{_BARRED}]|\\["\\])+)"|(\*\*|\*)|([^\s".*\[\]\\{_BARRED}]+)')
 
 
 class PathError(ValueError):

@@ -39,7 +39,7 @@ def test_paths(text: str, path: Path) -> None:
     "text",
     [
         *("", ".", "details.", ".a", "details..a", "a.b", 'details."', 'details.""', "details.a b", 'details."*"'),
-        *("details.a*", "details.[0]"),
+        *("details.a*", "details.[0]", 'details."\n"', "details.\ud800"),
     ],
 )  # fmt: skip
 def test_paths_that_are_refused(text: str) -> None:
