@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictStr, ValidationError
 
 from loopguard.errors import InvalidConfig
 from loopguard.loop_detection import BOOLEANS, DEFAULTS, FIELDS, INTEGERS, Path
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+_UNION_MEMBERS: Final = frozenset(("NoteTable", "bool", "str", "list[str]"))
 
 
 def _integer(value: object) -> object:
@@ -64,18 +69,25 @@ def check_loopguard(value: object) -> LoopguardTable:
     try:
         return LoopguardTable.model_validate({} if value is None else value)
     except ValidationError as mistake:
-        first = mistake.errors(include_url=False, include_context=False)[0]
-    # Members of a union are named in pydantic's paths; they aren't part of the file.
-    path: Path = (
-        "loopguard",
-        *(step for step in first["loc"] if step not in ("ToolTable", "NoteTable", "bool", "str")),
+        errors = mistake.errors(include_url=False, include_context=False)
+    path = _path_of(errors[0])
+    # Each member of a union complains for itself; the one that went deepest was meant.
+    first = max(
+        (error for error in errors if _path_of(error)[: len(path)] == path), key=lambda error: len(_path_of(error))
     )
+    path = _path_of(first)
     key = ".".join(map(str, path))
     if first["type"] == "extra_forbidden":
         raise InvalidConfig(key, f"unknown key `{key}`", path)
     shown = repr(first["input"])
     shown = shown if len(shown) <= 60 else shown[:57] + "…"
     raise InvalidConfig(key, f"`{key}`: {first['msg'][0].lower()}{first['msg'][1:]}, not {shown}", path)
+
+
+def _path_of(error: ErrorDetails) -> Path:
+    # pydantic names the members of a union in its paths; they are no part of the file. A tool may be called `str`.
+    steps = error["loc"][:2] + tuple(step for step in error["loc"][2:] if step not in _UNION_MEMBERS)
+    return ("loopguard", *(steps[:1] if steps[:1] == ("rules",) else steps))
 
 
 def json_schema() -> dict[str, Any]:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from loopguard.config import Configuration
 from loopguard.engine import Engine
-from loopguard.events import Event
 from loopguard.model import Action, Call, Mode, Outcome, Record, Status, Verdict
-from loopguard.run import Run
 
-FAILURE = {"status": Status.ERROR, "error": b'"boom"'}
-OTHER_FAILURE = {"status": Status.ERROR, "error": b'"bang"'}
-SUCCESS = {"result": b'"fine"'}
-UNCHANGED = {"result": b'{"content": [], "details": {"changed": false}}'}
+if TYPE_CHECKING:
+    from loopguard.events import Event
+    from loopguard.run import Run
+
+#: The parts of an outcome but its call.
+Ending = dict[str, Any]
+
+FAILURE: Ending = {"status": Status.ERROR, "error": b'"boom"'}
+OTHER_FAILURE: Ending = {"status": Status.ERROR, "error": b'"bang"'}
+SUCCESS: Ending = {"result": b'"fine"'}
+UNCHANGED: Ending = {"result": b'{"content": [], "details": {"changed": false}}'}
 
 
 def open_run(
@@ -41,9 +46,7 @@ def call(tool: str = "read", args: str = "{}", call_id: str = "") -> Call:
     return Call(tool, args.encode(), call_id)
 
 
-def play(
-    run: Run, ending: dict[str, Any] | None = None, tool: str = "read", args: str = "{}", times: int = 1
-) -> Verdict:
+def play(run: Run, ending: Ending | None = None, tool: str = "read", args: str = "{}", times: int = 1) -> Verdict:
     """Ask a call and report how it ended, some times; return the last answer to the outcome."""
     for _ in range(times):
         asked = run.judge([call(tool, args)])[0]
@@ -51,9 +54,7 @@ def play(
     return told
 
 
-def remember(
-    run: Run, ending: dict[str, Any] | None = None, tool: str = "read", args: str = "{}", times: int = 1
-) -> None:
+def remember(run: Run, ending: Ending | None = None, tool: str = "read", args: str = "{}", times: int = 1) -> None:
     """Put calls that already happened into the history."""
     run.record([Record(tool, args.encode(), **(SUCCESS if ending is None else ending))] * times)
 

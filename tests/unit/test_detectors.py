@@ -12,6 +12,7 @@ from tests.unit.runs import FAILURE, OTHER_FAILURE, SUCCESS, UNCHANGED, call, ch
 if TYPE_CHECKING:
     from loopguard.run import Run
 
+LOG = '{"action": "log"}'
 POLL = '{"action": "poll"}'
 CHANGING = [{"result": b'"%d"' % number} for number in range(40)]
 GHOST = {"status": Status.UNKNOWN_TOOL}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import pytest
 
@@ -43,7 +44,7 @@ def test_a_success_of_any_call_sets_the_streak_to_zero() -> None:
 @pytest.mark.parametrize(
     ("ending", "args"), [(OTHER_FAILURE, "{}"), (FAILURE, '{"n": 1}')], ids=["other error", "other arguments"]
 )
-def test_another_failure_sets_the_streak_to_one(ending: dict[str, bytes], args: str) -> None:
+def test_another_failure_sets_the_streak_to_one(ending: dict[str, Any], args: str) -> None:
     run = open_run()
     play(run, FAILURE, times=2)
 
