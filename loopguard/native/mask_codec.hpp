@@ -60,8 +60,8 @@ inline const uint8_t* clean_escape(const uint8_t* in, const uint8_t* end, const 
     return in;
 }
 
-// One byte of decoded text that may have to be escaped, or a whole character that has.
-inline uint8_t* put_special(const uint8_t*& in, uint8_t* out) {
+// What a block stopped at: a character that has to be escaped, or a run of bytes that may stay.
+inline uint8_t* put_special(const uint8_t*& in, const uint8_t* end, uint8_t* out) {
     const uint8_t c = *in++;
     if (c == 0xED && *in >= 0xA0) {
         const uint32_t unit = 0xD000u | ((in[0] & 63u) << 6) | (in[1] & 63u);
@@ -70,7 +70,7 @@ inline uint8_t* put_special(const uint8_t*& in, uint8_t* out) {
     }
     if (c >= 0x80) {
         *out++ = c;
-        while (*in >= 0x80 && *in != 0xED) *out++ = *in++;  // the text is followed by a zero
+        while (in < end && *in >= 0x80 && *in != 0xED) *out++ = *in++;
         return out;
     }
     if (c == '"' || c == '\\') {

@@ -33,6 +33,12 @@ struct PlainKey {
     bool has(std::string_view word) const { return std::string_view(text, size).find(word) != std::string_view::npos; }
 };
 
+constexpr uint32_t letter_set(const char* letters) {
+    uint32_t set = 0;
+    for (; *letters != 0; ++letters) set |= 1u << (*letters - 'a');
+    return set;
+}
+
 constexpr size_t kShortestBinary = 64;
 
 // The kinds that the value under a key may be; `key` is canonical text without quotes.
@@ -40,8 +46,8 @@ inline uint32_t key_kinds(const uint8_t* key, size_t size) {
     if (size < 2 || size > sizeof PlainKey::text) return 0;
     const uint8_t last = key[size - 1] | 0x20;
     // Letters that such keys end with; most others need no closer look.
-    constexpr char kLast[] = "abdefghklnoprstwy";
-    if (!is_letter(last) || std::memchr(kLast, last, sizeof kLast - 1) == nullptr) return 0;
+    constexpr uint32_t kLast = letter_set("abdefghnprstwy");
+    if (!is_letter(last) || (kLast >> (last - 'a') & 1) == 0) return 0;
     const PlainKey plain(key, size);
     switch (last) {
         case 'd':

@@ -76,7 +76,7 @@ public:
         size_t value = text_.skip_blanks(place + 1);
         if (text_.at(value) == '"') ++value;
         size_t value_end = value;
-        while (is_word(text_.at(value_end)) || in(text_.at(value_end), "-./+=")) ++value_end;
+        while (is_word(text_.at(value_end)) || is_any(text_.at(value_end), "-./+=")) ++value_end;
         if (value_end == value) return;
         if ((mask_ & kUuid) && value_end - value == 36 && is_uuid(value)) return;
         add(value, value_end, kTechnicalId, "<id:", ids_.number(text_.data() + value, value_end - value, false));
@@ -159,8 +159,6 @@ public:
     }
 
 private:
-    static bool in(uint8_t c, std::string_view set) { return c != 0 && set.find(static_cast<char>(c)) != set.npos; }
-
     void add(size_t start, size_t end, uint32_t kind, const char* placeholder, uint32_t number) {
         // A date may begin before blanks that were cut already.
         while (!edits_.empty() && edits_.back().kind == kWhiteSpace && edits_.back().start >= start) edits_.pop_back();
@@ -244,7 +242,7 @@ private:
 
     // Only blanks, two dashes and one bracket before it on its line.
     bool opens_line(size_t place) const {
-        if (in(text_.before(place), "[(")) --place;
+        if (is_any(text_.before(place), "[(")) --place;
         if (text_.ends_before(place, "--")) place -= 2;
         while (place > 0 && is_blank(text_.before(place))) --place;
         return place == 0 || text_.before(place) == '\n';
@@ -256,7 +254,7 @@ private:
         if (!clock && !bracket) return false;
         if (text_.has(end, "--")) {
             end += 2;
-        } else if (in(text_.at(end), "]):")) {
+        } else if (is_any(text_.at(end), "]):")) {
             ++end;
         }
         const size_t more = text_.skip_blanks(end);
@@ -266,7 +264,7 @@ private:
     // -- numbers with a label before them
 
     bool labelled(size_t place, size_t end, uint8_t previous) {
-        if (!in(previous, " \t#:=\"")) return false;
+        if (!is_any(previous, " \t#:=\"")) return false;
         const size_t label_end = text_.label_end(place);
         const size_t label = text_.word_start(label_end);
         const size_t size = label_end - label;
@@ -302,7 +300,7 @@ private:
     bool shell_line(size_t place, size_t end) {
         if (text_.at(end) != ':' || !text_.ends_before(place, "sh: line ")) return false;
         size_t start = place - 9;
-        while (start > 0 && (is_word(text_.before(start)) || in(text_.before(start), "./-"))) --start;
+        while (start > 0 && (is_word(text_.before(start)) || is_any(text_.before(start), "./-"))) --start;
         size_t name = place - 9;
         while (name > start && is_letter(text_.before(name))) --name;
         const bool shell = text_.is_one_of(name, place - 7, {"sh", "bash", "zsh", "dash", "ksh", "csh", "ash", "fish"});
@@ -318,7 +316,7 @@ private:
 
     // elapsed: 12.5, execution_time_ms=2.1: the label is the unit.
     bool bare_duration(size_t place, size_t label, size_t label_end) {
-        if (!in(text_.at(label_end), ":=\"")) return false;
+        if (!is_any(text_.at(label_end), ":=\"")) return false;
         const bool named = text_.is_one_of(label, label_end, {"duration", "elapsed", "latency"}) ||
                            (label_end - label > 3 && text_.ends_before(label_end, "_ms"));
         const size_t end = text_.number_end(place);
@@ -428,10 +426,10 @@ private:
         if (text_.has(end, "it/s") || text_.has(end, "s/it")) {
             end += 4;
         } else {
-            const bool prefix = in(text_.at(end), "kKMGT");
+            const bool prefix = is_any(text_.at(end), "kKMGT");
             if (prefix) ++end;
             if (prefix && text_.at(end) == 'i') ++end;
-            const bool unit = in(text_.at(end), "bB");
+            const bool unit = is_any(text_.at(end), "bB");
             if (unit) ++end;
             if ((!unit && !prefix) || !text_.has(end, "/s")) return false;
             end += 2;
@@ -445,17 +443,34 @@ private:
 
     // The end of a unit of time at `place` that no word goes on; a digit may follow (1m2s).
     size_t unit_end(size_t place) const {
-        static constexpr std::string_view kUnits[] = {"ns",  "us",   "\xC2\xB5s", "\xCE\xBCs", "ms", "seconds", "second", "secs",
-                                                      "sec", "s",    "minutes",   "minute",    "mins", "min",   "m",      "hours",
-                                                      "hour", "hrs", "hr",        "h"};
-        const uint8_t c = text_.at(place);
-        if (!is_letter(c) && c < 0x80) return place;
-        for (const std::string_view unit : kUnits) {
-            if (!text_.has(place, unit)) continue;
-            const uint8_t next = text_.at(place + unit.size());
-            if (!is_letter(next) && next != '_') return place + unit.size();
+        const auto ends = [this](size_t end) { return !is_letter(text_.at(end)) && text_.at(end) != '_'; };
+        const auto is = [&](const auto& unit) { return text_.has(place, unit) && ends(place + sizeof unit - 1); };
+        switch (text_.at(place)) {
+            case 'n': return is("ns") ? place + 2 : place;
+            case 'u': return is("us") ? place + 2 : place;
+            case 0xC2: return is("\xC2\xB5s") ? place + 3 : place;
+            case 0xCE: return is("\xCE\xBCs") ? place + 3 : place;
+            case 'm':
+                if (ends(place + 1)) return place + 1;
+                if (is("ms")) return place + 2;
+                if (is("min")) return place + 3;
+                if (is("mins")) return place + 4;
+                if (is("minute")) return place + 6;
+                return is("minutes") ? place + 7 : place;
+            case 's':
+                if (ends(place + 1)) return place + 1;
+                if (is("sec")) return place + 3;
+                if (is("secs")) return place + 4;
+                if (is("second")) return place + 6;
+                return is("seconds") ? place + 7 : place;
+            case 'h':
+                if (ends(place + 1)) return place + 1;
+                if (is("hr")) return place + 2;
+                if (is("hrs")) return place + 3;
+                if (is("hour")) return place + 4;
+                return is("hours") ? place + 5 : place;
+            default: return place;
         }
-        return place;
     }
 
     bool duration(size_t place, uint8_t previous) {
@@ -468,7 +483,7 @@ private:
     }
 
     bool labels_duration(size_t place, uint8_t previous) const {
-        if (!in(previous, " \t#:=\"")) return false;
+        if (!is_any(previous, " \t#:=\"")) return false;
         const size_t end = text_.label_end(place);
         const size_t word = text_.word_start(end);
         return text_.is_one_of(word, end,
@@ -486,7 +501,7 @@ private:
     // -- temporary paths
 
     size_t component_end(size_t place) const {
-        while (is_word(text_.at(place)) || in(text_.at(place), ".-+")) ++place;
+        while (is_word(text_.at(place)) || is_any(text_.at(place), ".-+")) ++place;
         return place;
     }
 
@@ -507,7 +522,7 @@ private:
         }
         if (!random) {
             size_t cut = stem;
-            while (cut > start && !in(text_.before(cut), "-.+")) --cut;
+            while (cut > start && !is_any(text_.before(cut), "-.+")) --cut;
             if (cut == start) {
                 size_t line = start;
                 while (line < stem && text_.at(line) != '_') ++line;

@@ -134,7 +134,7 @@ inline uint8_t* encode_text(const uint8_t* in, const uint8_t* end, uint8_t* out)
         if (plain >= static_cast<size_t>(end - in)) return out + (end - in);
         in += plain;
         out += plain;
-        if (special != 0) out = put_special(in, out);
+        if (special != 0) out = put_special(in, end, out);
     }
     return out;
 }

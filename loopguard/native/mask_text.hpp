@@ -13,6 +13,19 @@ inline bool is_word(uint8_t c) { return is_letter(c) || is_digit(c) || c == '_';
 inline bool is_hex(uint8_t c) { return is_digit(c) || static_cast<uint8_t>((c | 0x20) - 'a') < 6; }
 inline bool is_blank(uint8_t c) { return c == ' ' || c == '\t'; }
 
+// Whether `c` is one of a few characters; unrolled, where a search would be a call.
+template <size_t kSize>
+inline bool is_any(uint8_t c, const char (&set)[kSize]) {
+    bool found = false;
+    for (size_t i = 0; i + 1 < kSize; ++i) found |= c == static_cast<uint8_t>(set[i]);
+    return found;
+}
+
+constexpr uint32_t pack3(const char* name) {
+    return static_cast<uint32_t>(static_cast<uint8_t>(name[0])) << 16 | static_cast<uint32_t>(static_cast<uint8_t>(name[1])) << 8 |
+           static_cast<uint32_t>(static_cast<uint8_t>(name[2]));
+}
+
 // Decoded text of one string. All questions take and give offsets; reading outside gives 0.
 class TextView {
 public:
@@ -23,16 +36,19 @@ public:
     uint8_t before(size_t place) const { return place == 0 ? 0 : text_[place - 1]; }
     const uint8_t* data() const { return text_; }
 
-    bool has(size_t place, std::string_view what) const {
-        return place <= size_ && size_ - place >= what.size() && std::memcmp(text_ + place, what.data(), what.size()) == 0;
+    // The sizes are known where these are called, so that a comparison is a few loads and no call.
+    template <size_t kSize>
+    bool has(size_t place, const char (&what)[kSize]) const {
+        return place + kSize - 1 <= size_ && std::memcmp(text_ + place, what, kSize - 1) == 0;
     }
-    bool ends_before(size_t place, std::string_view what) const {
-        return place >= what.size() && std::memcmp(text_ + place - what.size(), what.data(), what.size()) == 0;
+    template <size_t kSize>
+    bool ends_before(size_t place, const char (&what)[kSize]) const {
+        return place >= kSize - 1 && std::memcmp(text_ + place - (kSize - 1), what, kSize - 1) == 0;
     }
     // Whether one of the words stands at [start, end), in any case; the words are lower-case.
     bool is_one_of(size_t start, size_t end, std::initializer_list<std::string_view> words) const {
         for (const std::string_view word : words) {
-            if (word.size() != end - start) continue;
+            if (word.size() != end - start || lower(text_[start]) != static_cast<uint8_t>(word[0])) continue;
             size_t same = 0;
             while (same < word.size() && lower(text_[start + same]) == static_cast<uint8_t>(word[same])) ++same;
             if (same == word.size()) return true;
@@ -124,19 +140,26 @@ public:
     }
 
     bool is_month(size_t place) const {
-        return is_name(place, "JanFebMarAprMayJunJulAugSepOctNovDec");
+        if (place + 3 > size_) return false;
+        switch (pack3(reinterpret_cast<const char*>(text_) + place)) {
+            case pack3("Jan"): case pack3("Feb"): case pack3("Mar"): case pack3("Apr"): case pack3("May"): case pack3("Jun"):
+            case pack3("Jul"): case pack3("Aug"): case pack3("Sep"): case pack3("Oct"): case pack3("Nov"): case pack3("Dec"):
+                return true;
+            default: return false;
+        }
     }
-    bool is_weekday(size_t place) const { return is_name(place, "MonTueWedThuFriSatSun"); }
+    bool is_weekday(size_t place) const {
+        if (place + 3 > size_) return false;
+        switch (pack3(reinterpret_cast<const char*>(text_) + place)) {
+            case pack3("Mon"): case pack3("Tue"): case pack3("Wed"): case pack3("Thu"): case pack3("Fri"): case pack3("Sat"):
+            case pack3("Sun"):
+                return true;
+            default: return false;
+        }
+    }
 
 private:
     static uint8_t lower(uint8_t c) { return is_letter(c) ? c | 0x20 : c; }
-
-    bool is_name(size_t place, std::string_view names) const {
-        for (size_t i = 0; i < names.size(); i += 3) {
-            if (has(place, names.substr(i, 3))) return true;
-        }
-        return false;
-    }
 
     const uint8_t* text_;
     size_t size_;

@@ -308,6 +308,7 @@ private:
             if (in >= end_ || *in != '"') return kNotJson;
             Member member;
             int32_t state = 0;
+            const uint32_t outer_flags = flags_;
             Cursor at = key<kRuled>(in, out, member, state);
             if (at.in == nullptr) return kNotJson;
             in = next_token(at.in);
@@ -335,6 +336,7 @@ private:
                 arena_.members.push(member);
             } else {
                 out = arena_.output.data() + member.offset;
+                flags_ = outer_flags;
             }
             in = next_token(at.in);
             if (in >= end_) return kNotJson;

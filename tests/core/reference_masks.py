@@ -1,0 +1,439 @@
+"""Masking as VOLATILE.md words it, slow and obvious: one place after the other, regular expressions before and behind it."""
+
+from __future__ import annotations
+
+import re
+
+WRAPPER_NONCE, ANSI, WHITE_SPACE, TIMESTAMP = 1, 2, 4, 8
+DURATION, SHELL_LINE, ADDRESS, PROCESS_ID = 16, 32, 64, 128
+NOTEBOOK, TEMP_PATH, PROGRESS, UUID = 256, 512, 1024, 2048
+TECHNICAL_ID, ATTEMPT, EPOCH, BINARY = 4096, 8192, 16384, 32768
+
+_ESCAPE = re.compile(
+    r"\x1b(?:\[[ -?]*[@-~]?|\](?:[^\x07\x1b\n]{0,4095}(?:\x07|\x1b\\?)|[^\x07\x1b\n]{0,4096})|[ -/]*[0-~]?)"
+)
+_DATE = r"(?:\d{4}-\d\d-\d\d|\d{4}/\d\d/\d\d|\d\d/\d\d/\d{4})(?!\d)"
+_CLOCK = r"(?>\d{1,2}:\d\d(?!\d)(?::\d\d(?!\d)(?:[.,]\d{1,9}(?!\d))?)?)(?![:\d])"
+_FULL_CLOCK = r"(?>\d{1,2}:\d\d:\d\d(?!\d)(?:[.,]\d{1,9}(?!\d))?)(?![:\d])"
+_ZONE = r"(?> ?(?:Z(?!\w)|(?:UTC|GMT)(?!\w)|[+-]\d{4}(?!\d)|[+-]\d\d:\d\d(?!\d)))?+"
+_MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+_WEEKDAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
+_UUID = re.compile(r"(?<![A-Za-z0-9])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?!\w)", re.ASCII)
+_UNIT = r"(?:ns|us|\u00b5s|\u03bcs|m|ms|mins?|minutes?|s|secs?|seconds?|h|hrs?|hours?)(?![A-Za-z_])"
+_PIECE = rf"\d+(?:\.\d+)?+ ?+{_UNIT}"
+_DURATION = re.compile(rf"(?>{_PIECE}(?: ?{_PIECE})*)", re.ASCII)
+_NUMBER = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
+_LABEL = re.compile(r"(\w*)([ \t#:=\"]*)\Z", re.ASCII)
+_TECHNICAL = re.compile(r"(?:request|trace|span|correlation)id\Z|\A(?:nonce|etag)\Z")
+_MOMENTS = ("timestamp", "ts", "now", "started", "starting", "finished", "ended", "generated")
+_KEYED_TIMES = {
+    "ts", "now", "asof", "servertime", "currenttime",
+    "startedat", "finishedat", "endedat", "generatedat", "fetchedat", "retrievedat",
+}  # fmt: skip
+_RATE = re.compile(r"\d+(?:\.\d+)?+ ?+(?:it/s|s/it|(?:[kKMGT]i?[bB]?|[bB])/s)(?!\w)", re.ASCII)
+_SPAN = r"(?>\d{1,3}:\d\d(?!\d)(?::\d\d(?!\d))?)"
+_BAR = re.compile(rf"{_SPAN}<(?:{_SPAN}|\?)(?=,)[^\]\n]{{0,64}}(?=\])", re.ASCII)
+
+
+def _names_technical_id(key: str) -> bool:
+    return bool(_TECHNICAL.search(re.sub("[_-]", "", key).lower()))
+
+
+def _moment(text: str, at: int) -> tuple[int, bool]:
+    """Return the end of a date, a clock or both, and whether there is a clock; `at` itself if there is none."""
+    for pattern, clock in ((rf"{_DATE}[T ]{_CLOCK}{_ZONE}", True), (_DATE, False), (rf"{_CLOCK}{_ZONE}", True)):
+        found = re.compile(pattern, re.ASCII).match(text, at)
+        if found:
+            return (at, False) if re.match(r"\w", text[found.end() :], re.ASCII) else (found.end(), clock)
+    return at, False
+
+
+def _opens_line(text: str, at: int) -> bool:
+    return re.search(r"(?:\A|\n)[ \t]*(?:--)?[\[(]?\Z", text[:at]) is not None
+
+
+class _Scan:
+    """One string's text: `edits` are (start, end, what stands instead)."""
+
+    def __init__(self, text: str, mask: int, masks: Masks) -> None:
+        self.text = text
+        self.mask = mask
+        self.masks = masks
+        self.edits: list[tuple[int, int, str]] = []
+        self.blanks: set[int] = set()
+        self.resume = 0
+        self.taken = 0
+        self.stamped = 0
+
+    def run(self) -> str:
+        for at in range(len(self.text)):
+            self.place(at)
+        if self.mask & WHITE_SPACE:
+            start = max(len(self.text.rstrip(" \t\n")), self.taken)
+            self.edits = [edit for edit in self.edits if edit[0] not in self.blanks or edit[1] <= start]
+            if start < len(self.text):
+                self.edits.append((start, len(self.text), ""))
+        parts = []
+        done = 0
+        for start, end, instead in self.edits:
+            parts += [self.text[done:start], instead]
+            done = end
+        return "".join(parts) + self.text[done:]
+
+    def add(self, start: int, end: int, instead: str) -> bool:
+        while self.edits and self.edits[-1][0] in self.blanks and self.edits[-1][0] >= start:
+            self.edits.pop()
+        self.edits.append((start, end, instead))
+        self.taken = self.resume = end
+        return True
+
+    def place(self, at: int) -> None:
+        text = self.text
+        if at < self.resume:
+            return
+        found = _UUID.match(text, at) if self.mask & UUID else None
+        if found:
+            self.add(at, found.end(), self.masks.uuid(found.group()))
+        elif re.compile(r"(?<!\w)\d", re.ASCII).match(text, at):
+            self.number(at)
+        elif text[at] in " \t" and not re.match(r"[ \t]", text[max(at - 1, 0) : at]):
+            self.blank(at)
+        elif text[at] in ":=":
+            self.assignment(at)
+        elif "\u2800" <= text[at] <= "\u28ff":
+            if self.mask & PROGRESS:
+                self.add(at, at + 1, "<progress>")
+        elif text[at] == "/" and self.mask & TEMP_PATH and self.path(at):
+            return
+        elif text[at] in "|/\\-" and text[max(at - 2, 0) : at] == ": " and self.mask & PROGRESS:
+            if text[at + 1 : at + 2] in ("", " ", "\t", "\n"):
+                self.add(at, at + 1, "<progress>")
+
+    def blank(self, at: int) -> None:
+        found = re.compile(r"[ \t]+").match(self.text, at)
+        if found is None or not self.mask & WHITE_SPACE:
+            return
+        end = found.end()
+        trailing = end == len(self.text) or self.text[end] == "\n"
+        if not trailing and (end - at == 1 or at == 0 or self.text[at - 1] == "\n"):
+            return
+        self.edits.append((at, end, "" if trailing else " "))
+        self.blanks.add(at)
+        self.resume = end
+
+    def assignment(self, at: int) -> None:
+        if not self.mask & TECHNICAL_ID or not re.search(r"[dDeEgG\"]\Z", self.text[:at]):
+            return
+        name = re.search(r"([\w-]*)\"?\Z", self.text[:at], re.ASCII)
+        value = re.compile(r"[:=][ \t]*\"?([\w./+=-]+)", re.ASCII).match(self.text, at)
+        if name is None or value is None or not _names_technical_id(name[1]):
+            return
+        if self.mask & UUID and len(value[1]) == 36 and _UUID.match(self.text, value.start(1)):
+            return
+        self.add(value.start(1), value.end(), self.masks.technical_id(value[1]))
+
+    def path(self, at: int) -> bool:
+        if self.text.startswith("/tmp/", at):  # noqa: S108 - text to look for, not a place to write to
+            return self.component(at + 5)
+        found = re.compile(r"/var/folders/([\w.+-]+/[\w.+-]+)", re.ASCII).match(self.text, at)
+        if found is None:
+            return False
+        self.add(found.start(1), found.end(), "<tmp>")
+        if self.text.startswith("/T/", found.end()):
+            self.component(found.end() + 3)
+        return True
+
+    def component(self, at: int) -> bool:
+        whole = re.compile(r"[\w.+-]*", re.ASCII).match(self.text, at)
+        name = whole.group() if whole else ""
+        stem = re.sub(r"(?<=.)\.[A-Za-z]{1,4}\Z|\A\.[A-Za-z]{1,4}\Z", "", name)
+        found = re.fullmatch(r"(tmp\.?)(\w{6,})", stem, re.ASCII)
+        prefix, random = found.groups() if found else re.fullmatch(r"((?:.*[.+-])?)([^.+-]*)", stem).groups()
+        if not found and not prefix and "_" in random:
+            prefix = random[: random.index("_") + 1]
+            random = random[len(prefix) :]
+        if not found and not _looks_random(random):
+            return False
+        self.add(at + len(prefix), at + len(stem), "<tmp>")
+        self.resume = at + len(name)
+        return True
+
+    def number(self, at: int) -> None:
+        text = self.text
+        before = text[:at]
+        end = re.compile(r"\d+").match(text, at).end()
+        mask = self.mask
+        if mask & TIMESTAMP and end - at <= 4 and self.timestamp(at, end):
+            return
+        found = _BAR.match(text, at)
+        if mask & PROGRESS and before.endswith("[") and found:
+            self.add(at, found.end(), "<progress>")
+            return
+        found = re.compile(r"0x[0-9a-fA-F]{6,16}(?!\w)", re.ASCII).match(text, at)
+        printed = re.search(r"<[^<>\n]{0,127}\Z", before.encode("utf-8", "surrogatepass").decode("latin-1"))
+        if mask & ADDRESS and found and (before.endswith("at ") or printed):
+            self.add(at, found.end(), "<address>")
+            return
+        cell = text[end : end + 1] == "]" and re.search(r"(?<!\w)(?:In|Out) ?\[\Z", before, re.ASCII)
+        file = end - at >= 6 and re.compile(r"\.py(?!\w)", re.ASCII).match(text, end)
+        name = text[end : end + 1] not in ("]", ".") or (text[end : end + 1] == "]" and not before.endswith("["))
+        if mask & NOTEBOOK and (cell or file or (name and before.endswith("ipython-input-"))):
+            self.add(at, end, "<cell>")
+            return
+        if self.labelled(at, end):
+            return
+        if mask & PROCESS_ID and self.process_id(at, end):
+            self.add(at, end, "<pid>")
+            return
+        found = _RATE.match(text, at)
+        if mask & PROGRESS and found:
+            self.add(at, found.end(), "<progress>")
+            return
+        found = _DURATION.match(text, at)
+        if mask & DURATION and found and self.frames_duration(at, found.end()):
+            self.add(at, found.end(), "<duration>")
+
+    def timestamp(self, at: int, end: int) -> bool:
+        text = self.text
+        start = at
+        clock = False
+        moment = at
+        if text[end : end + 1] in (":", "-", "/"):
+            moment, clock = _moment(text, at)
+        if moment == at and end - at <= 2:
+            start, moment = self.named_month(at, end)
+            clock = True
+        if moment == at or start < self.taken:
+            return False
+        if not self.labels_moment(start):
+            bracket = text[:start].endswith("[") and text[moment : moment + 1] == "]"
+            goes_on = re.compile(r"(?:--|[\]):])?[ \t]+[^\n]").match(text, moment)
+            if not _opens_line(text, start) or not (clock or bracket) or not goes_on:
+                return False
+            line_end = text.find("\n", moment)
+            self.stamped = len(text) if line_end < 0 else line_end
+        return self.add(start, moment, "<time>")
+
+    def named_month(self, at: int, end: int) -> tuple[int, int]:
+        text = self.text
+        month = re.search(rf"(?<!\w){_MONTH} +\Z", text[:at], re.ASCII)
+        if month:
+            start = month.start()
+            rest = rf"(?>,?(?: \d{{4}}(?!\d))?) {_FULL_CLOCK}{_ZONE}(?: \d{{4}}(?!\w))?+"
+        else:
+            start = at
+            rest = rf" {_MONTH} \d{{4}}(?!\d) {_FULL_CLOCK}{_ZONE}(?: \d{{4}}(?!\w))?+"
+        found = re.compile(rf"{rest}(?!\w)", re.ASCII).match(text, end)
+        if found is None:
+            return at, at
+        weekday = re.search(rf"(?<!\w){_WEEKDAY},? \Z", text[:start], re.ASCII)
+        return (weekday.start() if weekday else start), found.end()
+
+    def labels_moment(self, at: int) -> bool:
+        found = _LABEL.search(self.text[:at])
+        word = found[1].lower()
+        if word in _MOMENTS:
+            return True
+        if word == "date" and _opens_line(self.text, found.start()):
+            return True
+        before = re.search(r"(\w*)[ \t]*\Z", self.text[: found.start()], re.ASCII)[1].lower()
+        if word in ("date", "at", "on", "time"):
+            return before in ("start", "started", "starting", "finished", "ended", "generated", "current")
+        return (before, word) == ("as", "of")
+
+    def labelled(self, at: int, end: int) -> bool:
+        text = self.text
+        found = _LABEL.search(text[:at])
+        word, between = found[1].lower(), found[2]
+        if not between or len(word) < 2:
+            return False
+        mask = self.mask
+        if mask & PROCESS_ID and word in ("pid", "ppid", "process"):
+            return self.add(at, end, "<pid>")
+        if mask & ATTEMPT and word in ("attempt", "retry"):
+            return self.add(at, end, "<attempt>")
+        shell = re.search(r"(?:\A|\n)(?:[\w./-]*[\d_./-])?(?:ba|z|da|k|c|a|fi)?sh: line \Z", text[:at], re.A | re.I)
+        if mask & SHELL_LINE and shell and text[:at].endswith("sh: line ") and text[end : end + 1] == ":":
+            return self.add(at, end, "<line>")
+        if mask & EPOCH and end - at in (10, 13, 16, 19) and text[at] == "1" and word in ("timestamp", "ts", "epoch", "time"):
+            return self.add(at, _NUMBER.match(text, at).end(), "<epoch>")
+        named = word in ("duration", "elapsed", "latency") or (len(word) > 3 and found[1].endswith("_ms"))
+        if mask & DURATION and named and between[0] in ':="':
+            number = _NUMBER.match(text, at).end()
+            if not re.compile(rf"[\w.:]| ?{_UNIT}", re.ASCII).match(text, number):
+                return self.add(at, number, "<duration>")
+        return False
+
+    def process_id(self, at: int, end: int) -> bool:
+        before, behind = self.text[:at], self.text[end:]
+        if before.endswith("["):
+            return bool(re.search(r"\w\[\Z", before, re.ASCII)) and behind.startswith("]:") and at < self.stamped
+        if before.endswith("/"):
+            return before.endswith("/proc/") and behind.startswith("/")
+        job = re.search(r"(?:\A|\n)\[\d+\][ \t]+\Z", before, re.ASCII)
+        return bool(job) and behind[:1] in ("", " ", "\t", "\n")
+
+    def frames_duration(self, at: int, end: int) -> bool:
+        text = self.text
+        if re.compile(r"\w", re.ASCII).match(text, end):
+            return False
+        if text[:at].endswith("(") and text[end : end + 1] == ")":
+            return True
+        if text.startswith(" elapsed", end):
+            return True
+        found = _LABEL.search(text[:at])
+        words = ("in", "took", "elapsed", "duration", "latency", "time", "real", "user", "sys", "after")
+        if found[2] and (found[1].lower() in words or (len(found[1]) > 3 and found[1].endswith("_ms"))):
+            return True
+        line = text[text.rfind("\n", 0, at) + 1 :]
+        return text[:at].endswith("\t") and text[end : end + 1] in ("", "\n") and line.startswith(("ok ", "FAIL\t"))
+
+
+def _looks_random(text: str) -> bool:
+    if not re.fullmatch(r"\w{5,}", text, re.ASCII):
+        return False
+    if text.isdigit():
+        return len(text) != 8 or text[:2] not in ("19", "20")
+    runs = re.findall(r"\d+|[A-Za-z]+", text.replace("_", ""))
+    return len(text) >= 6 and len(runs) >= 3
+
+
+class Masks:
+    """Masks the strings of one document, in its order."""
+
+    def __init__(self) -> None:
+        self.uuids: dict[str, int] = {}
+        self.ids: dict[str, int] = {}
+        self.text_seen = False
+        self.binary = False
+        self.never_binary = False
+
+    def uuid(self, text: str) -> str:
+        return f"<uuid:{self.uuids.setdefault(text.lower(), len(self.uuids) + 1)}>"
+
+    def technical_id(self, text: str) -> str:
+        return f"<id:{self.ids.setdefault(text, len(self.ids) + 1)}>"
+
+    def string(self, text: str, mask: int, key: str | None) -> str:
+        """Return a string's text without what is volatile."""
+        if mask & WRAPPER_NONCE:
+            text = self.nonces(text)
+        if mask & ANSI:
+            text = self.clean(text)
+        if not mask & ~WRAPPER_NONCE:
+            return text
+        if key == "text":
+            self.text_seen = self.text_seen or any(c > " " for c in text)
+        else:
+            whole = self.whole(text, mask, key)
+            if whole is not None:
+                return whole
+        return _Scan(text, mask, self).run()
+
+    def number(self, text: str, mask: int, key: str | None) -> str | None:
+        """Return what stands instead of a number, None for the number itself."""
+        return None if text.startswith("-") else self.whole(text, mask & ~BINARY, key)
+
+    def clean(self, text: str) -> str:
+        out: list[str] = []
+        at = 0
+        while at < len(text):
+            c = text[at]
+            if c == "\x1b":
+                at = _ESCAPE.match(text, at).end()
+                continue
+            at += 1
+            if c == "\r":
+                while text[at : at + 1] == "\r":
+                    at += 1
+                if text[at : at + 1] not in ("", "\n"):
+                    while out and out[-1] != "\n":
+                        out.pop()
+            elif c == "\b":
+                if out and out[-1] != "\n":
+                    out.pop()
+            else:
+                out.append(c)
+        return "".join(out)
+
+    def nonces(self, text: str) -> str:
+        start = re.compile(r"<<<EXTERNAL_UNTRUSTED_CONTENT id=(\\*)\"([0-9a-f]{16})(\\*)\">>>")
+        marker = re.compile(r"<<<(?:END_)?EXTERNAL_UNTRUSTED_CONTENT")
+        at = 0
+        while opening := start.search(text, at):
+            at = opening.end()
+            slashes, ident = opening[1], opening[2]
+            depth = len(slashes) + 1
+            if opening[3] != slashes or depth & (depth - 1):
+                at = opening.start() + len("<<<EXTERNAL_UNTRUSTED_CONTENT")
+                continue
+            following = marker.search(text, at)
+            end_text = f'<<<END_EXTERNAL_UNTRUSTED_CONTENT id={slashes}"{ident}{slashes}">>>'
+            if following is None or not text.startswith(end_text, following.start()):
+                continue
+            quotes = re.findall(r'(\\*)"', text[at : following.start()])
+            if any((len(run) + 1) % depth for run in quotes):
+                continue
+            inner = text[at : following.start()]
+            blank = opening.group().replace(ident, "0" * 16)
+            at = following.start() + len(end_text)
+            text = text[: opening.start()] + blank + inner + end_text.replace(ident, "0" * 16) + text[at:]
+        return text
+
+    def whole(self, text: str, mask: int, key: str | None) -> str | None:
+        kinds = self.key_kinds(key or "") & mask
+        if not kinds or not text:
+            return None
+        if kinds & TECHNICAL_ID:
+            uuid = mask & UUID and _UUID.fullmatch(text)
+            return None if uuid or text.startswith("<") else self.technical_id(text)
+        digits = re.fullmatch(r"\d+", text, re.ASCII)
+        if kinds & PROCESS_ID and digits:
+            return "<pid>"
+        if kinds & ATTEMPT and digits:
+            return "<attempt>"
+        if kinds & DURATION and (_NUMBER.fullmatch(text) or _DURATION.fullmatch(text)):
+            return "<duration>"
+        if kinds & EPOCH and re.fullmatch(r"1(?:\d{9}|\d{12}|\d{15}|\d{18})(?:\.\d+)?", text, re.ASCII):
+            return "<epoch>"
+        if kinds & TIMESTAMP and re.match(r"\d", text, re.ASCII) and _moment(text, 0)[0] == len(text):
+            return "<time>"
+        if kinds & BINARY and not self.never_binary and self.is_base64(text):
+            self.binary = True
+            return f"<binary:{len(text).bit_length()}>"
+        return None
+
+    @staticmethod
+    def key_kinds(key: str) -> int:
+        if not 2 <= len(key.encode("utf-8", "surrogatepass")) <= 32 or not re.search("[A-Za-z]\\Z", key):
+            return 0
+        plain = re.sub("[_-]", "", key)
+        plain = "".join(c.lower() if c.isascii() else c for c in plain)
+        if plain in ("pid", "ppid", "processid"):
+            return PROCESS_ID
+        if plain in ("attempt", "attempts", "retry", "retries", "retrycount", "attemptnumber"):
+            return ATTEMPT
+        if plain in _KEYED_TIMES or plain.endswith("timestamp"):
+            return TIMESTAMP | EPOCH
+        if plain in ("epoch", "unixtime"):
+            return EPOCH
+        if plain in ("data", "blob"):
+            return BINARY
+        if re.search(r"(?:M|.[_-]m)s\Z", key) and "timeout" not in plain:
+            return EPOCH if plain in ("timestampms", "epochms") else DURATION
+        if plain.endswith(("duration", "latency")) or plain.startswith(("elapsed", "latency")):
+            ends = re.search("[abdefghnprstwyABDEFGHNPRSTWY]\\Z", key)
+            return DURATION if ends else 0
+        return TECHNICAL_ID if _names_technical_id(key) else 0
+
+    @staticmethod
+    def is_base64(text: str) -> bool:
+        payload = text
+        if text.startswith("data:"):
+            comma = text[:128].find(";base64,")
+            if comma < 0:
+                return False
+            payload = text[comma + 8 :]
+        elif len(text.encode("utf-8", "surrogatepass")) < 64:
+            return False
+        return re.fullmatch(r"[A-Za-z0-9+/_-]+=*", payload) is not None
