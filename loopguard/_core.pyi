@@ -59,7 +59,7 @@ class Ring:
         self,
         number: int,
         kind: int,
-        outcome: bytes | None,
+        result: bytes | None,
         identity: bytes | None,
         failed: bool,
         stuck: bool,

@@ -425,7 +425,7 @@ cdef class Ring:
         return self.ring.appended()
 
     def settle(
-        self, uint64_t number, int kind, bytes outcome, bytes identity, bint failed, bint stuck,
+        self, uint64_t number, int kind, bytes result, bytes identity, bint failed, bint stuck,
         str missing_tool not None, tuple stripped not None,
     ):
         """Write an outcome into the record of that number; False if it is gone.
@@ -439,10 +439,10 @@ cdef class Ring:
         cdef _history.Digest digest
         cdef uint64_t identity_word = 0
         cdef uint32_t marks = (_history.kFailed if failed else 0) | (_history.kStuck if stuck else 0)
-        if outcome is None:
+        if result is None:
             memset(digest.bytes, 0, sizeof(digest.bytes))
         else:
-            digest = digest_of(outcome)
+            digest = digest_of(result)
         if identity is not None:
             if PyBytes_GET_SIZE(identity) < 8:
                 raise ValueError("an identity has at least 8 bytes")
