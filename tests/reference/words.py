@@ -144,7 +144,13 @@ def outcome_of(word: int, choice: int, call_id: str = "") -> Outcome:
     return Outcome(call_id=call_id, **outcome_fields(word, choice))
 
 
+#: Choices below 0, for records only.
+UNSETTLED: list[dict[str, Any]] = [
+    {"status": Status.INVALID_ARGUMENTS, "error": b'"city?"'},
+    {"status": Status.LOOP_VETO},
+    {"status": Status.PENDING},
+]
+
+
 def record_of(word: int, choice: int) -> Record:
-    if choice < 0:
-        return Record(**call_fields(word), status=Status.PENDING)
-    return Record(**call_fields(word), **outcome_fields(word, choice))
+    return Record(**call_fields(word), **(UNSETTLED[choice] if choice < 0 else outcome_fields(word, choice)))
