@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PROTOS_VENV := .venv-protos
-CORE_SOURCES := loopguard/_core.pyx $(wildcard loopguard/*.pxd) $(wildcard loopguard/native/*.hpp) setup.py
+CORE_SOURCES := $(wildcard loopguard/*.pyx) $(wildcard loopguard/*.pxd) $(wildcard loopguard/native/*.hpp) setup.py
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test lint format types protos clean
@@ -43,7 +43,7 @@ test: setup $(PROTOS_VENV)/.installed ## run the tests
 lint: setup types $(PROTOS_VENV)/.installed ## check style, layers and the protocol
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/cython-lint loopguard/_core.pyx
+	@$(BIN)/cython-lint $(wildcard loopguard/*.pyx)
 	@$(BIN)/lint-imports
 	@tools/generate-protos.sh --lint
 

@@ -81,6 +81,7 @@ setup(
                 extra_compile_args=FLAGS,
                 depends=[str(path) for path in sorted(Path("loopguard/native").glob("facts_*.hpp"))],
             ),
+            Extension("loopguard._wire", ["loopguard/_wire.pyx"], language="c++", extra_compile_args=FLAGS),
         ]
     ),
 )

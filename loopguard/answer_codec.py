@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped] # stubs, but no py.typed
 
-from loopguard.codec import SMALL, from_config, to_config, to_mode, varint
+from loopguard._wire import encode_allow
+from loopguard.codec import from_config, to_config, to_mode
 from loopguard.model import (
     Ack,
     Action,
@@ -60,42 +61,29 @@ _FLAG_NUMBERS = [
 ACK = pb.GuardResponse(ack=pb.Ack()).SerializeToString()
 
 
-def encode_answer(seq: int, acked_seq: int, durable_seq: int, body: bytes) -> bytes:
-    """Put the numbers before a body."""
-    head = b"\x08%b\x10%b" % (varint(seq), varint(acked_seq)) if acked_seq else b"\x08" + varint(seq)
-    return b"%b\x18%b%b" % (head, varint(durable_seq), body) if durable_seq else head + body
-
-
-def _plain(verdict: Verdict) -> bytes | None:
-    """Encode the verdict that nearly all verdicts are, an ALLOW with nothing to say; `None` for any other."""
-    if (
-        verdict.action is not Action.ALLOW
-        or verdict.finding is not None
-        or verdict.flags
-        or verdict.note
-        or verdict.blocked_by
-        or verdict.scope is not None
-    ):
-        return None
-    call_id = verdict.call_id.encode()
-    # Two bytes of tags and lengths and two of the action: all lengths stay below 128.
-    return b"\x0a%c%b\x10\x01" % (len(call_id), call_id) if len(call_id) < SMALL - 4 else None
+def _is_plain(verdict: Verdict) -> bool:
+    """Tell whether it is the verdict that nearly all verdicts are, an ALLOW with nothing to say."""
+    return (
+        verdict.action is Action.ALLOW
+        and verdict.finding is None
+        and not verdict.flags
+        and not verdict.note
+        and not verdict.blocked_by
+        and verdict.scope is None
+    )
 
 
 def verdict_body(verdict: Verdict) -> bytes:
     """Encode the answer to an outcome."""
-    plain = _plain(verdict)
-    if plain is not None:
-        return b"\x32%c%b" % (len(plain), plain)
+    if _is_plain(verdict):
+        return encode_allow(verdict.call_id, False)
     return pb.GuardResponse(verdict=_to_verdict(verdict)).SerializeToString()
 
 
 def verdicts_body(verdicts: list[Verdict]) -> bytes:
     """Encode the answer to a batch."""
-    if len(verdicts) == 1:
-        plain = _plain(verdicts[0])
-        if plain is not None and len(plain) < SMALL - 2:
-            return b"\x2a%c\x0a%c%b" % (len(plain) + 2, len(plain), plain)
+    if len(verdicts) == 1 and _is_plain(verdicts[0]):
+        return encode_allow(verdicts[0].call_id, True)
     return pb.GuardResponse(
         verdicts=pb.Verdicts(verdicts=[_to_verdict(verdict) for verdict in verdicts])
     ).SerializeToString()

@@ -6,12 +6,30 @@ from typing import TYPE_CHECKING, Any
 
 from google.protobuf.message import DecodeError
 
+from loopguard import _wire
+from loopguard._wire import encode_answer, encode_run, number_frame
 from loopguard.errors import InvalidConfig, InvalidFrame, Reason
 from loopguard.model import Call, CallBatch, Frame, History, Mode, Outcome, Record, RunOpen, Signal, Status
 from loopguard.v1 import guard_pb2 as pb
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+__all__ = [
+    "Received",
+    "RefusedOpen",
+    "decode_frame",
+    "decode_runs",
+    "encode_answer",
+    "encode_frame",
+    "encode_open",
+    "encode_run",
+    "from_config",
+    "limited",
+    "number_frame",
+    "to_config",
+    "to_mode",
+]
 
 #: Length of a client's digest.
 DIGEST_BYTES = 16
@@ -45,11 +63,10 @@ _CONFIG: dict[str, Any] = {
 # Frames: from the wire
 
 
-def from_open(message: pb.RunOpen) -> RunOpen:
-    """Translate `RunOpen`."""
+def _from_open(message: pb.RunOpen) -> RunOpen:
     mode = message.mode
     if mode and mode not in _MODE:
-        raise InvalidFrame(Reason.INVALID_FRAME, f"unknown value {mode} at `open.mode`")
+        raise RefusedOpen(Reason.INVALID_FRAME, f"unknown value {mode} at `open.mode`")
     return RunOpen(
         run_id=message.run_id,
         agent_id=message.agent_id,
@@ -78,9 +95,37 @@ def _from_config(message: Any, table: Mapping[str, Any]) -> dict[str, Any]:
     return config
 
 
-def from_frame(request: pb.GuardRequest) -> Frame:
-    """Translate any frame but `open`; raise `InvalidFrame` for one that says nothing."""
+class RefusedOpen(InvalidFrame):
+    """An `open` that can't be translated."""
+
+
+#: What came over the wire: seq, `at` in seconds (`None` if absent), and the frame, or why it is refused.
+Received = tuple[int, float | None, "Frame | RunOpen | InvalidFrame"]
+
+
+def decode_frame(data: bytes) -> Received | None:
+    """Decode one frame; `None` if it is no valid protobuf, or one of which nothing is known here."""
+    return _wire.scan_frame(data) or _decode_any(data)
+
+
+def _decode_any(data: bytes) -> Received | None:
+    try:
+        request = pb.GuardRequest.FromString(data)
+    except DecodeError:
+        return None
     kind = request.WhichOneof("frame")
+    if kind is None and request.seq == 0:
+        return None
+    at = request.at.seconds + request.at.nanos / 1e9 if request.HasField("at") else None
+    frame: Frame | RunOpen | InvalidFrame
+    try:
+        frame = _from_open(request.open) if kind == "open" else _from_frame(request, kind)
+    except InvalidFrame as refusal:
+        frame = refusal
+    return request.seq, at, frame
+
+
+def _from_frame(request: pb.GuardRequest, kind: str | None) -> Frame:
     if kind == "calls":
         batch = request.calls
         if not batch.calls:
@@ -99,16 +144,7 @@ def from_frame(request: pb.GuardRequest) -> Frame:
     raise InvalidFrame(Reason.INVALID_FRAME, "a frame that is none of those known here")
 
 
-def frame_at(request: pb.GuardRequest) -> float | None:
-    """Return the frame's `at` in seconds, `None` if it has none."""
-    if not request.HasField("at"):
-        return None
-    at = request.at
-    return at.seconds + at.nanos / 1e9
-
-
 def _from_call(call: pb.Call) -> Call:
-    # Spelt out without a loop over field names: this is the hot path.
     digest = call.args_digest
     return Call(
         call.tool,
@@ -295,55 +331,34 @@ def _to_ending(ending: Outcome | Record, message: pb.Outcome | pb.Record) -> Non
 
 _VARINT_KIND, _DELIMITED_KIND = 0, 2
 _FIXED_BYTES = {1: 8, 5: 4}
-#: Below it a varint is one byte.
-SMALL = 128
-_VARINT = [bytes((n,)) for n in range(SMALL)]
 
 
-def varint(number: int) -> bytes:
-    """Encode an unsigned number as protobuf does."""
-    if number < SMALL:
-        return _VARINT[number]
-    out = bytearray()
-    while number >= SMALL:
-        out.append(number & 127 | 128)
-        number >>= 7
-    out.append(number)
-    return bytes(out)
-
-
-# Messages of many runs. `GuardManyRequest` and `GuardManyResponse` have the same shape: 1: runs {1: run id, 2: items}.
-
-
-def encode_run(run_id: str, items: Iterable[bytes]) -> bytes:
-    """Encode some frames or answers of one run; the concatenation of several is a message of many runs."""
-    name = run_id.encode()
-    inner = b"".join([b"\x0a", varint(len(name)), name, *(b"\x12%b%b" % (varint(len(item)), item) for item in items)])
-    return b"\x0a%b%b" % (varint(len(inner)), inner)
-
-
-def decode_runs(data: bytes) -> Iterable[tuple[str, Sequence[pb.GuardRequest | None]]]:
+def decode_runs(data: bytes, frame_bytes: int) -> Iterable[tuple[str, Sequence[Received | None]]]:
     """Decode a `GuardManyRequest` into (run id, frames).
 
-    `None` is a frame that can't be decoded; a part that can't be told to belong to any run has the run id "".
+    `None` is a frame that can't be decoded; a part that can't be told to belong to any run has the run id "". Frames of
+    more than `frame_bytes` are refused.
     """
-    try:
-        message = pb.GuardManyRequest.FromString(data)
-    except DecodeError:
-        return _salvage_runs(data)
-    return [(run.run_id, run.frames) for run in message.runs]
+    # Only a message beyond the frame limit can hold such a frame, so the others aren't measured.
+    runs = _wire.scan_runs(data, _decode_any) if len(data) <= frame_bytes else None
+    return _walk_runs(data, frame_bytes) if runs is None else runs
 
 
-def _salvage_runs(data: bytes) -> Iterable[tuple[str, Sequence[pb.GuardRequest | None]]]:
-    """Take a broken message apart by hand, so that one run's bad bytes cost no other run its frames."""
+def _walk_runs(data: bytes, frame_bytes: int) -> Iterable[tuple[str, Sequence[Received | None]]]:
+    """Take a message apart by hand, so that one run's bad bytes cost no other run its frames."""
     parts, rest = _fields(data)
     told = rest is None
     for number, part in [*parts, *([(1, rest)] if rest else [])]:
         if number != 1:
             continue
         fields, cut = _fields(part)
-        name = next((value for field, value in fields if field == 1), b"")
-        frames = [decode_frame(value) for field, value in fields if field == 2]
+        name = b""
+        frames: list[Received | None] = []
+        for field, value in fields:
+            if field == 1:
+                name = value
+            elif field == 2:
+                frames.append(limited(decode_frame(value), len(value), frame_bytes))
         if cut is not None:
             frames.append(None)
             told = True
@@ -355,13 +370,13 @@ def _salvage_runs(data: bytes) -> Iterable[tuple[str, Sequence[pb.GuardRequest |
         yield "", [None]
 
 
-def decode_frame(data: bytes) -> pb.GuardRequest | None:
-    """Decode one frame; `None` if it is no valid protobuf, or one of which nothing is known here."""
-    try:
-        request = pb.GuardRequest.FromString(data)
-    except DecodeError:
-        return None
-    return request if request.seq or request.WhichOneof("frame") else None
+def limited(received: Received | None, size: int, frame_bytes: int) -> Received | None:
+    """Put a refusal in place of a frame that is too large."""
+    if size <= frame_bytes or received is None:
+        return received
+    seq, at, frame = received
+    refuse = RefusedOpen if isinstance(frame, RunOpen | RefusedOpen) else InvalidFrame
+    return seq, at, refuse(Reason.TOO_LARGE, f"a frame of {size} bytes; at most {frame_bytes}")
 
 
 def _fields(data: bytes) -> tuple[list[tuple[int, bytes]], bytes | None]:
@@ -398,6 +413,6 @@ def _read_varint(data: bytes, at: int) -> tuple[int, int]:
         byte = data[at]
         at += 1
         number |= (byte & 127) << shift
-        if byte < SMALL:
+        if byte < 128:
             return number, at
         shift += 7

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from loopguard import answer_codec, codec
+from loopguard.codec import RefusedOpen
 from loopguard.errors import InvalidFrame, Reason
-from loopguard.model import EndReason
+from loopguard.model import EndReason, RunOpen
 
 from .status import StreamEnd, out_of_order, refusal_status, superseded
 
 if TYPE_CHECKING:
-    from loopguard.v1 import guard_pb2 as pb
+    from loopguard.codec import Received
 
     from .limits import Limits
     from .sessions import Session, Sessions
@@ -28,24 +29,19 @@ def _before_open(run_id: str = "") -> StreamEnd:
     return out_of_order(f"a frame of run `{run_id}` before its `open`" if run_id else "a frame before `open`")
 
 
-def _refuse_open(refusal: InvalidFrame) -> bytes:
-    return answer_codec.encode_answer(0, 0, 0, answer_codec.error_body(refusal_status(refusal)))
-
-
-def _check_open(request: pb.GuardRequest, size: int, limits: Limits) -> None:
-    if request.seq != 0:
-        raise InvalidFrame(Reason.INVALID_FRAME, f"`open` has seq {request.seq}, not 0")
-    if refusal := _too_large(size, limits):
-        raise refusal
-
-
-def _too_large(size: int, limits: Limits) -> InvalidFrame | None:
-    if size <= limits.frame_bytes:
-        return None
-    return InvalidFrame(Reason.TOO_LARGE, f"a frame of {size} bytes; at most {limits.frame_bytes}")
-
-
 _NO_PROTOBUF = InvalidFrame(Reason.INVALID_FRAME, "a message that is no valid protobuf")
+
+
+def _refuse_open(refusal: InvalidFrame) -> bytes:
+    return codec.encode_answer(0, 0, 0, answer_codec.error_body(refusal_status(refusal)))
+
+
+def _check_open(seq: int, frame: RunOpen | RefusedOpen) -> RunOpen:
+    if isinstance(frame, RefusedOpen):
+        raise frame
+    if seq != 0:
+        raise InvalidFrame(Reason.INVALID_FRAME, f"`open` has seq {seq}, not 0")
+    return frame
 
 
 class GuardConversation:
@@ -62,29 +58,30 @@ class GuardConversation:
     def receive(self, data: bytes) -> bytes:
         """Take a message and return its answer; raise `StreamEnd` where the stream has to end."""
         session = self._session
-        request = codec.decode_frame(data)
+        received = codec.decode_frame(data)
+        if len(data) > self._limits.frame_bytes:
+            received = codec.limited(received, len(data), self._limits.frame_bytes)
         if session is None:
-            return self._open(request, len(data))
+            return self._open(received)
         if session.owner is not self:
             raise out_of_order("a frame after `close`") if self._ended else superseded(session.run.run_id)
-        if request is not None and request.HasField("open"):
+        if received is not None and isinstance(received[2], RunOpen | RefusedOpen):
             raise out_of_order("a second `open`")
-        answer = self._sessions.receive(session, request, _too_large(len(data), self._limits))
+        answer = self._sessions.receive(session, received)
         self._ended = session.owner is None
         return answer
 
-    def _open(self, request: pb.GuardRequest | None, size: int) -> bytes:
-        if request is None:
+    def _open(self, received: Received | None) -> bytes:
+        if received is None:
             return _refuse_open(_NO_PROTOBUF)
-        if not request.HasField("open"):
+        seq, _, frame = received
+        if not isinstance(frame, RunOpen | RefusedOpen):
             raise _before_open()
         try:
-            _check_open(request, size, self._limits)
-            self._session, body = self._sessions.open(codec.from_open(request.open), self._tenant, self)
+            self._session, body = self._sessions.open(_check_open(seq, frame), self._tenant, self)
         except InvalidFrame as refusal:
             return _refuse_open(refusal)
-        last = self._session.last_seq
-        return answer_codec.encode_answer(0, last, 0, body)
+        return codec.encode_answer(0, self._session.last_seq, 0, body)
 
     def run_ended(self, session: Session, reason: EndReason, end: StreamEnd) -> None:
         """Tell the client that its run is gone, and end the stream."""
@@ -93,7 +90,7 @@ class GuardConversation:
     def go_away(self, grace_s: float) -> None:
         """Tell the client that the server will shut down."""
         last = self._session.last_seq if self._session else 0
-        self._outlet.say(answer_codec.encode_answer(last, last, 0, answer_codec.go_away_body(grace_s)))
+        self._outlet.say(codec.encode_answer(last, last, 0, answer_codec.go_away_body(grace_s)))
 
     def release(self) -> None:
         """Let go of the run; the stream is over."""
@@ -113,47 +110,49 @@ class ManyConversation:
 
     def receive(self, data: bytes) -> bytes:
         """Take a message and return its answers, run by run in the order of the message."""
-        # Only a message beyond the frame limit can hold such a frame, so the others aren't measured.
-        measured = len(data) > self._limits.frame_bytes
-        answers = []
-        for run_id, frames in codec.decode_runs(data):
-            key = run_id.strip()
-            answers.append(codec.encode_run(run_id, [self._take(key, frame, measured) for frame in frames]))
-        return b"".join(answers)
+        take = self._take
+        return b"".join(
+            [
+                codec.encode_run(run_id, [take(run_id, received) for received in frames])
+                for run_id, frames in codec.decode_runs(data, self._limits.frame_bytes)
+            ]
+        )
 
-    def _take(self, run_id: str, request: pb.GuardRequest | None, measured: bool) -> bytes:
-        session = self._runs.get(run_id)
-        size = request.ByteSize() if measured and request is not None else 0
-        if request is not None and request.HasField("open"):
-            return self._open(run_id, request, size)
-        if session is None:
-            if request is None:
-                return _refuse_open(_NO_PROTOBUF)
-            return _run_ended(request.seq, EndReason.PROTOCOL, _before_open(run_id))
-        if session.owner is not self:
-            return _run_ended(session.last_seq, EndReason.SUPERSEDED, superseded(run_id))
-        answer = self._sessions.receive(session, request, _too_large(size, self._limits))
-        if session.owner is None:
-            del self._runs[run_id]
-        return answer
-
-    def _open(self, run_id: str, request: pb.GuardRequest, size: int) -> bytes:
+    def _take(self, run_id: str, received: Received | None) -> bytes:
         session = self._runs.get(run_id)
         if session is not None and session.owner is self:
-            del self._runs[run_id]
-            self._sessions.release(session, self)
-            return _run_ended(session.last_seq, EndReason.PROTOCOL, out_of_order(f"a second `open` of run `{run_id}`"))
+            if received is not None and isinstance(received[2], RunOpen | RefusedOpen):
+                return self._end_by_second_open(run_id, session)
+            answer = self._sessions.receive(session, received)
+            if session.owner is None:
+                del self._runs[run_id]
+            return answer
+        if run_id != (trimmed := run_id.strip()):
+            return self._take(trimmed, received)
+        if received is None:
+            return _refuse_open(_NO_PROTOBUF)
+        seq, _, frame = received
+        if isinstance(frame, RunOpen | RefusedOpen):
+            return self._open(run_id, seq, frame)
+        if session is None:
+            return _run_ended(seq, EndReason.PROTOCOL, _before_open(run_id))
+        return _run_ended(session.last_seq, EndReason.SUPERSEDED, superseded(run_id))
+
+    def _end_by_second_open(self, run_id: str, session: Session) -> bytes:
+        del self._runs[run_id]
+        self._sessions.release(session, self)
+        return _run_ended(session.last_seq, EndReason.PROTOCOL, out_of_order(f"a second `open` of run `{run_id}`"))
+
+    def _open(self, run_id: str, seq: int, frame: RunOpen | RefusedOpen) -> bytes:
         try:
-            _check_open(request, size, self._limits)
-            if request.open.run_id.strip() != run_id:
-                raise InvalidFrame(
-                    Reason.INVALID_FRAME, f"`open` of run `{request.open.run_id}` among run `{run_id}`'s"
-                )
-            session, body = self._sessions.open(codec.from_open(request.open), self._tenant, self)
+            request = _check_open(seq, frame)
+            if request.run_id.strip() != run_id:
+                raise InvalidFrame(Reason.INVALID_FRAME, f"`open` of run `{request.run_id}` among run `{run_id}`'s")
+            session, body = self._sessions.open(request, self._tenant, self)
         except InvalidFrame as refusal:
             return _refuse_open(refusal)
         self._runs[run_id] = session
-        return answer_codec.encode_answer(0, session.last_seq, 0, body)
+        return codec.encode_answer(0, session.last_seq, 0, body)
 
     def run_ended(self, session: Session, reason: EndReason, end: StreamEnd) -> None:
         """Tell the client that one run is gone; the others stay."""
@@ -171,4 +170,4 @@ class ManyConversation:
 
 
 def _run_ended(last_seq: int, reason: EndReason, end: StreamEnd) -> bytes:
-    return answer_codec.encode_answer(last_seq, last_seq, 0, answer_codec.run_ended_body(reason, end.status))
+    return codec.encode_answer(last_seq, last_seq, 0, answer_codec.run_ended_body(reason, end.status))

@@ -15,14 +15,17 @@ from .status import StreamEnd, build_status, refusal_status, superseded
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from loopguard.codec import Received
     from loopguard.engine import Engine
     from loopguard.loop_detection import LoopDetection
+    from loopguard.model import Frame
     from loopguard.run import Run
-    from loopguard.v1 import guard_pb2 as pb
 
     from .limits import Limits
 
 _log = logging.getLogger("loopguard.server")
+
+_NO_PROTOBUF = answer_codec.error_body(build_status(Reason.INVALID_FRAME, "a message that is no valid protobuf"))
 
 
 class Owner(Protocol):
@@ -154,27 +157,23 @@ class Sessions:
                 return
         raise InvalidFrame(Reason.LIMIT_EXCEEDED, f"the server holds {self._limits.runs} runs, all of them in use")
 
-    def receive(self, session: Session, request: pb.GuardRequest | None, refusal: InvalidFrame | None = None) -> bytes:
-        """Take one frame of an open run and return its encoded answer.
-
-        `None` is a message that can't be decoded; `refusal` says why a frame is refused that could be.
-        """
+    def receive(self, session: Session, received: Received | None) -> bytes:
+        """Take one frame of an open run and return its encoded answer; `None` is a message that can't be decoded."""
         expected = session.last_seq + 1
-        seq = expected if request is None else request.seq
-        if seq != expected:
-            return self._out_of_turn(session, seq)
-        if request is None or refusal is not None:
-            refusal = refusal or InvalidFrame(Reason.INVALID_FRAME, "a message that is no valid protobuf")
-            body = answer_codec.error_body(refusal_status(refusal))
+        if received is None:
+            seq, body = expected, _NO_PROTOBUF
         else:
-            body = self._observe(session, request)
+            seq, at, frame = received
+            if seq != expected:
+                return self._out_of_turn(session, seq)
+            body = self._observe(session, frame, at)
         session.last_seq = seq
         size = self._limits.in_flight
         if seq <= size:
             session.answers.append(body)
         else:
             session.answers[(seq - 1) % size] = body
-        return answer_codec.encode_answer(seq, seq, 0, body)
+        return codec.encode_answer(seq, seq, 0, body)
 
     def _out_of_turn(self, session: Session, seq: int) -> bytes:
         last = session.last_seq
@@ -187,24 +186,24 @@ class Sessions:
             body = answer_codec.error_body(build_status(Reason.ANSWER_EXPIRED, message))
         else:
             body = session.answers[(seq - 1) % self._limits.in_flight]
-        return answer_codec.encode_answer(seq, last, 0, body)
+        return codec.encode_answer(seq, last, 0, body)
 
-    def _observe(self, session: Session, request: pb.GuardRequest) -> bytes:
+    def _observe(self, session: Session, frame: Frame | RunOpen | InvalidFrame, at: float | None) -> bytes:
         session.used_at = now = self._now()
         try:
-            frame = codec.from_frame(request)
-            at = codec.frame_at(request)
-            if at is None:
-                at = now - session.opened_at
+            if isinstance(frame, InvalidFrame | RunOpen):
+                raise (
+                    frame if isinstance(frame, InvalidFrame) else InvalidFrame(Reason.INVALID_FRAME, "a second `open`")
+                )
+            if frame is Signal.CLOSE:
+                self._forget(session)
+                return answer_codec.ACK
             if type(frame) is CallBatch and len(frame.calls) > self._limits.calls_per_batch:
                 raise InvalidFrame(
                     Reason.TOO_MANY_CALLS,
                     f"{len(frame.calls)} calls in one batch; at most {self._limits.calls_per_batch}",
                 )
-            if frame is Signal.CLOSE:
-                self._forget(session)
-                return answer_codec.ACK
-            answer = session.run.apply(frame, at)
+            answer = session.run.apply(frame, now - session.opened_at if at is None else at)
         except InvalidFrame as refusal:
             return answer_codec.error_body(refusal_status(refusal))
         except Exception:  # noqa: BLE001 - whatever fails in one frame, the run and its stream go on

@@ -194,7 +194,7 @@ class RunSession:
         ):
             seq = self._next_send
             self._next_send += 1
-            yield _numbered(seq, self._entries[seq].data)
+            yield codec.number_frame(seq, self._entries[seq].data)
 
     @property
     def in_flight(self) -> bool:
@@ -452,10 +452,6 @@ def _check(batch: CallBatch) -> None:
             raise InvalidFrame(Reason.EMPTY_TOOL, f"call `{call.call_id}` names no tool")
     if len({call.call_id for call in batch.calls}) < len(batch.calls):
         raise InvalidFrame(Reason.DUPLICATE_CALL, "one batch holds the same call id twice")
-
-
-def _numbered(seq: int, data: bytes) -> bytes:
-    return b"\x08%b%b" % (codec.varint(seq), data)
 
 
 def _size_of(records: list[Record]) -> int:

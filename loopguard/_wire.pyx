@@ -1,0 +1,391 @@
+# cython: language_level=3, binding=True, auto_pickle=False, autotestdict=False, embedsignature=False
+# cython: boundscheck=True, wraparound=False, freethreading_compatible=True
+"""The few messages that make up nearly all traffic, decoded and encoded without an object a field.
+
+Calls and outcomes in the plain encoding that every generator writes (each field once, none unknown) are read here; for
+anything else the functions answer `None`, and protobuf decides. Linear in the bytes; no state.
+"""
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.string cimport memcpy
+
+from loopguard.model import Call, CallBatch, Outcome, Status
+
+ctypedef const unsigned char* Bytes
+
+cdef enum:
+    DIGEST_BYTES = 16
+    VARINT_BYTES = 10
+    DELIMITED = 2
+    # Tags: field number times 8, plus 2 for what has a length.
+    SEQ = 0x08
+    AT = 0x12
+    CALLS = 0x22
+    OUTCOME = 0x2A
+    FIRST = 0x0A
+    SECOND = 0x12
+    THIRD = 0x1A
+    FOURTH = 0x22
+    FIFTH = 0x2A
+    SIXTH = 0x32
+    FIRST_NUMBER = 0x08
+    SECOND_NUMBER = 0x10
+
+# By the numbers of `loopguard.v1.Status`; 0 is none.
+cdef tuple STATUSES = (
+    None, Status.OK, Status.ERROR, Status.UNKNOWN_TOOL, Status.INVALID_ARGUMENTS, Status.DENIED, Status.LOOP_VETO,
+    Status.CANCELLED, Status.PENDING,
+)
+
+
+cdef struct Span:
+    Bytes at
+    Bytes end
+
+
+cdef inline bint read_varint(Span* span, uint64_t* value) noexcept nogil:
+    cdef uint64_t byte, number = 0
+    cdef int shift = 0
+    while span.at < span.end and shift < 7 * VARINT_BYTES:
+        byte = span.at[0]
+        span.at += 1
+        # The tenth byte has room for one bit; protobuf drops the others, which no generator writes.
+        if shift == 63 and byte > 1:
+            return False
+        number |= (byte & 127) << shift
+        if byte < 128:
+            value[0] = number
+            return True
+        shift += 7
+    return False
+
+
+cdef inline bint read_span(Span* span, Span* inner) noexcept nogil:
+    cdef uint64_t size = 0
+    if not read_varint(span, &size) or size > <uint64_t> (span.end - span.at):
+        return False
+    inner.at = span.at
+    inner.end = span.at + size
+    span.at = inner.end
+    return True
+
+
+cdef inline object to_text(Span* span):
+    return PyUnicode_DecodeUTF8(<const char*> span.at, span.end - span.at, NULL)
+
+
+cdef inline object to_bytes(Span* span):
+    if span.at == span.end:
+        return None
+    return PyBytes_FromStringAndSize(<const char*> span.at, span.end - span.at)
+
+
+cdef inline bint is_digest(Span* span) noexcept nogil:
+    return span.at == span.end or span.end - span.at == DIGEST_BYTES
+
+
+cdef object read_call(Span* span):
+    """Return a `Call`, or `None` for one that isn't plain."""
+    cdef Span inner
+    cdef unsigned seen = 0
+    cdef unsigned tag
+    cdef object call_id = "", tool = "", args = None, digest = None, action = ""
+    while span.at < span.end:
+        tag = span.at[0]
+        span.at += 1
+        if tag & 7 != DELIMITED or tag > FIFTH or seen & (1u << (tag >> 3)) or not read_span(span, &inner):
+            return None
+        seen |= 1u << (tag >> 3)
+        if tag == FIRST:
+            call_id = to_text(&inner)
+        elif tag == SECOND:
+            tool = to_text(&inner)
+        elif tag == THIRD:
+            args = to_bytes(&inner)
+        elif tag == FOURTH:
+            if not is_digest(&inner):
+                return None
+            digest = to_bytes(&inner)
+        elif tag == FIFTH:
+            action = to_text(&inner)
+        else:
+            return None
+    if seen & 8 and seen & 16:
+        return None
+    return Call(tool, args, call_id, digest, action)
+
+
+cdef object read_batch(Span* span):
+    """Return a `CallBatch`, or `None` for one that isn't plain."""
+    cdef Span inner
+    cdef uint64_t dry_run = 0
+    cdef bint has_dry_run = False
+    cdef unsigned tag
+    cdef list calls = []
+    while span.at < span.end:
+        tag = span.at[0]
+        span.at += 1
+        if tag == FIRST:
+            if not read_span(span, &inner):
+                return None
+            call = read_call(&inner)
+            if call is None:
+                return None
+            calls.append(call)
+        elif tag == SECOND_NUMBER and not has_dry_run:
+            has_dry_run = True
+            if not read_varint(span, &dry_run):
+                return None
+        else:
+            return None
+    return CallBatch(calls, dry_run != 0) if calls else None
+
+
+cdef object read_outcome(Span* span):
+    """Return an `Outcome`, or `None` for one that isn't plain."""
+    cdef Span inner
+    cdef unsigned seen = 0
+    cdef unsigned tag
+    cdef uint64_t status = 0
+    cdef object call_id = "", result = None, digest = None, error = None, private = None
+    while span.at < span.end:
+        tag = span.at[0]
+        span.at += 1
+        if tag > SIXTH or seen & (1u << (tag >> 3)):
+            return None
+        seen |= 1u << (tag >> 3)
+        if tag == SECOND_NUMBER:
+            if not read_varint(span, &status) or status >= <uint64_t> len(STATUSES):
+                return None
+            continue
+        if not read_span(span, &inner):
+            return None
+        if tag == FIRST:
+            call_id = to_text(&inner)
+        elif tag == THIRD:
+            result = to_bytes(&inner)
+        elif tag == FOURTH:
+            if not is_digest(&inner):
+                return None
+            digest = to_bytes(&inner)
+        elif tag == FIFTH:
+            error = to_bytes(&inner)
+        elif tag == SIXTH:
+            private = to_bytes(&inner)
+        else:
+            return None
+    if seen & 8 and seen & 16:
+        return None
+    return Outcome(call_id, STATUSES[status], result, digest, error, private)
+
+
+cdef bint read_duration(Span* span, double* seconds_out) noexcept nogil:
+    cdef uint64_t seconds = 0, nanos = 0
+    cdef unsigned tag, seen = 0
+    while span.at < span.end:
+        tag = span.at[0]
+        span.at += 1
+        if seen & tag:
+            return False
+        seen |= tag
+        if tag == FIRST_NUMBER:
+            if not read_varint(span, &seconds):
+                return False
+        elif tag == SECOND_NUMBER:
+            if not read_varint(span, &nanos):
+                return False
+        else:
+            return False
+    seconds_out[0] = <double> <int64_t> seconds + <double> <int32_t> nanos / 1e9
+    return True
+
+
+cdef object read_frame(Span* span):
+    """Return (seq, at, frame) of plain calls or a plain outcome, or `None`."""
+    cdef Span inner
+    cdef uint64_t seq = 0
+    cdef double seconds = 0
+    cdef bint has_seq = False, has_at = False
+    cdef unsigned tag
+    cdef object frame = None
+    while span.at < span.end:
+        tag = span.at[0]
+        span.at += 1
+        if tag == SEQ and not has_seq:
+            has_seq = True
+            if not read_varint(span, &seq):
+                return None
+            continue
+        if not read_span(span, &inner):
+            return None
+        if tag == AT and not has_at:
+            has_at = True
+            if not read_duration(&inner, &seconds):
+                return None
+        elif frame is None and (tag == CALLS or tag == OUTCOME):
+            frame = read_batch(&inner) if tag == CALLS else read_outcome(&inner)
+            if frame is None:
+                return None
+        else:
+            return None
+    return None if frame is None else (seq, seconds if has_at else None, frame)
+
+
+cdef Span span_of(bytes data):
+    cdef Span span
+    span.at = <Bytes> PyBytes_AS_STRING(data)
+    span.end = span.at + PyBytes_GET_SIZE(data)
+    return span
+
+
+def scan_frame(bytes data not None):
+    """Decode a `GuardRequest` of calls or an outcome to (seq, at, frame), or return `None` for protobuf to decide."""
+    cdef Span span = span_of(data)
+    try:
+        return read_frame(&span)
+    except UnicodeDecodeError:
+        return None
+
+
+def scan_runs(bytes data not None, decode not None):
+    """Decode a `GuardManyRequest` to a list of (run id, frames), or return `None` for others to decide.
+
+    Frames that aren't plain are decoded by `decode`, from their bytes.
+    """
+    cdef Span span = span_of(data)
+    cdef Span run, part
+    cdef unsigned tag
+    cdef list runs = [], frames
+    cdef object name
+    while span.at < span.end:
+        tag = span.at[0]
+        span.at += 1
+        if tag != FIRST or not read_span(&span, &run):
+            return None
+        name, frames = None, []
+        while run.at < run.end:
+            tag = run.at[0]
+            run.at += 1
+            if not read_span(&run, &part):
+                return None
+            if tag == FIRST and name is None:
+                try:
+                    name = to_text(&part)
+                except UnicodeDecodeError:
+                    return None
+            elif tag == SECOND:
+                frames.append(frame_or_decoded(part, decode))
+            else:
+                return None
+        runs.append(("" if name is None else name, frames))
+    return runs
+
+
+cdef object frame_or_decoded(Span part, object decode):
+    cdef Span whole = part
+    cdef object frame
+    try:
+        frame = read_frame(&part)
+    except UnicodeDecodeError:
+        frame = None
+    if frame is None:
+        return decode(PyBytes_FromStringAndSize(<const char*> whole.at, whole.end - whole.at))
+    return frame
+
+
+cdef inline Py_ssize_t varint_size(uint64_t number) noexcept nogil:
+    cdef Py_ssize_t size = 1
+    while number >= 128:
+        number >>= 7
+        size += 1
+    return size
+
+
+cdef inline unsigned char* put_varint(unsigned char* out, uint64_t number) noexcept nogil:
+    while number >= 128:
+        out[0] = number & 127 | 128
+        number >>= 7
+        out += 1
+    out[0] = number
+    return out + 1
+
+
+cdef inline unsigned char* put_bytes(unsigned char* out, const char* data, Py_ssize_t size) noexcept nogil:
+    memcpy(out, data, size)
+    return out + size
+
+
+def encode_answer(uint64_t seq, uint64_t acked_seq, uint64_t durable_seq, bytes body not None):
+    """Put the numbers of a `GuardResponse` before its encoded answer."""
+    cdef Py_ssize_t size = PyBytes_GET_SIZE(body)
+    cdef Py_ssize_t head = 1 + varint_size(seq)
+    cdef bytes answer
+    cdef unsigned char* out
+    head += 1 + varint_size(acked_seq) if acked_seq else 0
+    head += 1 + varint_size(durable_seq) if durable_seq else 0
+    answer = PyBytes_FromStringAndSize(NULL, head + size)
+    out = <unsigned char*> PyBytes_AS_STRING(answer)
+    out[0] = 0x08
+    out = put_varint(out + 1, seq)
+    if acked_seq:
+        out[0] = 0x10
+        out = put_varint(out + 1, acked_seq)
+    if durable_seq:
+        out[0] = 0x18
+        out = put_varint(out + 1, durable_seq)
+    put_bytes(out, PyBytes_AS_STRING(body), size)
+    return answer
+
+
+def encode_run(str run_id not None, list items not None):
+    """Encode some frames or answers of one run; the concatenation of several is a message of many runs."""
+    cdef bytes name = run_id.encode()
+    cdef bytes item, message
+    cdef Py_ssize_t size = 1 + varint_size(PyBytes_GET_SIZE(name)) + PyBytes_GET_SIZE(name)
+    cdef unsigned char* out
+    for item in items:
+        size += 1 + varint_size(PyBytes_GET_SIZE(item)) + PyBytes_GET_SIZE(item)
+    message = PyBytes_FromStringAndSize(NULL, 1 + varint_size(size) + size)
+    out = <unsigned char*> PyBytes_AS_STRING(message)
+    out[0] = FIRST
+    out = put_varint(out + 1, size)
+    out[0] = FIRST
+    out = put_varint(out + 1, PyBytes_GET_SIZE(name))
+    out = put_bytes(out, PyBytes_AS_STRING(name), PyBytes_GET_SIZE(name))
+    for item in items:
+        out[0] = SECOND
+        out = put_varint(out + 1, PyBytes_GET_SIZE(item))
+        out = put_bytes(out, PyBytes_AS_STRING(item), PyBytes_GET_SIZE(item))
+    return message
+
+
+def encode_allow(str call_id not None, bint batch):
+    """Encode the answer to an outcome, or to a batch of one call, that says ALLOW and nothing else."""
+    cdef bytes name = call_id.encode()
+    cdef Py_ssize_t length = PyBytes_GET_SIZE(name)
+    cdef Py_ssize_t verdict = 3 + varint_size(length) + length
+    cdef Py_ssize_t inner = 1 + varint_size(verdict) + verdict if batch else verdict
+    cdef bytes body = PyBytes_FromStringAndSize(NULL, 1 + varint_size(inner) + inner)
+    cdef unsigned char* out = <unsigned char*> PyBytes_AS_STRING(body)
+    out[0] = 0x2A if batch else 0x32
+    out = put_varint(out + 1, inner)
+    if batch:
+        out[0] = FIRST
+        out = put_varint(out + 1, verdict)
+    out[0] = FIRST
+    out = put_varint(out + 1, length)
+    out = put_bytes(out, PyBytes_AS_STRING(name), length)
+    out[0] = 0x10
+    out[1] = 1
+    return body
+
+
+def number_frame(uint64_t seq, bytes frame not None):
+    """Put its number before a `GuardRequest` that was encoded without one."""
+    cdef Py_ssize_t size = PyBytes_GET_SIZE(frame)
+    cdef bytes message = PyBytes_FromStringAndSize(NULL, 1 + varint_size(seq) + size)
+    cdef unsigned char* out = <unsigned char*> PyBytes_AS_STRING(message)
+    out[0] = SEQ
+    put_bytes(put_varint(out + 1, seq), PyBytes_AS_STRING(frame), size)
+    return message
