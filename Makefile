@@ -22,7 +22,7 @@ $(VENV)/.installed: pyproject.toml tools/system-packages.sh
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --group dev -e '.[server]'
 	@touch $@
 
-$(VENV)/.built: $(VENV)/.installed $(CORE_SOURCES)
+$(VENV)/.built: $(VENV)/.installed $(SOURCES)
 	@echo "building the extension"
 	@$(BIN)/python setup.py -q build_ext --inplace
 	@touch $@
@@ -59,6 +59,6 @@ protos: $(PROTOS_VENV)/.installed ## regenerate loopguard/v1 from proto/
 	@tools/generate-protos.sh
 
 clean: ## remove what was built; the virtual environments stay
-	rm -rf build dist *.egg-info loopguard/_core.cpp loopguard/*.so
+	rm -rf build dist *.egg-info loopguard/_*.cpp loopguard/*.so
 
 -include native.mk
