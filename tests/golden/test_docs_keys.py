@@ -1,0 +1,82 @@
+"""The documents name every key with its type and default, and every detector; both come from the code."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from loopguard.server.settings import Settings
+
+from loopguard import cli
+from loopguard.compaction import NAME as COMPACTION
+from loopguard.detectors import PROFILES
+from loopguard.identical_error import NAME as IDENTICAL_ERROR
+from tests.golden.documents import ROOT, read_tables
+
+CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+LOOP_DETECTION = (ROOT / "docs" / "loop-detection.md").read_text(encoding="utf-8")
+
+
+def documented() -> dict[str, tuple[str, str]]:
+    """Return type and default of every key in the document."""
+    rows = [
+        row for table in read_tables(CONFIGURATION) if table[0][:3] == ["key", "type", "default"] for row in table[1:]
+    ]
+    assert len({row[0] for row in rows}) == len(rows)
+    return {row[0].strip("`"): (row[1], row[2].strip("`")) for row in rows}
+
+
+def described(schema: dict[str, Any]) -> tuple[str, str]:
+    """Return type and default of a key as the document writes them."""
+    variants = schema.get("anyOf", [schema])
+    names = [variant.get("type", "object") for variant in variants]
+    flat = [name for group in names for name in ([group] if isinstance(group, str) else group) if name != "null"]
+    # Of two ways to write a value the simpler one stands first.
+    types = " or ".join(sorted(flat, key=["boolean", "integer", "number", "string", "object", "array"].index))
+    return types, "not set" if schema.get("default") is None else json.dumps(schema["default"])
+
+
+def flat(schema: dict[str, Any], prefix: str) -> dict[str, dict[str, Any]]:
+    """Return the schemas of all keys by path; an object with keys of its own is none."""
+    keys: dict[str, dict[str, Any]] = {}
+    for name, node in schema["properties"].items():
+        keys |= flat(node, f"{prefix}{name}.") if "properties" in node else {f"{prefix}{name}": node}
+    return keys
+
+
+def test_every_key_is_documented_with_its_type_and_default(capsys: pytest.CaptureFixture[str]) -> None:
+    cli.run(["config", "schema"])
+
+    definitions = json.loads(capsys.readouterr().out)["$defs"]
+    keys = (
+        flat(definitions["LoopDetection"], "")
+        | flat(definitions["LoopguardTable"], "loopguard.")
+        | flat(definitions["ToolTable"], "loopguard.tools.<tool>.")
+        | flat(definitions["NoteTable"], "loopguard.notes.<detector>.")
+        | flat(Settings.model_json_schema(by_alias=True), "loopguard.server.")
+    )
+    keys["loopguard.notes.<detector>"] = {
+        "anyOf": definitions["LoopguardTable"]["properties"]["notes"]["additionalProperties"]["anyOf"]
+    }
+    assert definitions.keys() == {"LoopDetection", "LoopguardTable", "ToolTable", "NoteTable"}
+    assert documented() == {key: described(schema) for key, schema in keys.items()}
+
+
+@pytest.mark.parametrize("text", [CONFIGURATION, LOOP_DETECTION], ids=["configuration", "loop-detection"])
+def test_defaults_named_in_passing_are_right(text: str) -> None:
+    prose = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    named = re.findall(r"`(\w+(?:\.\w+)*)` \((\d+|true|false)\)", prose)
+    defaults = {key: default for key, (_, default) in documented().items()}
+
+    assert [(key, value) for key, value in named if defaults.get(key) != value] == []
+
+
+def test_every_detector_is_described() -> None:
+    names = {detector.__globals__["NAME"] for detector in PROFILES["openclaw"]} | {
+        COMPACTION,
+        IDENTICAL_ERROR,
+        "admission_failure",
+    }
+    rows = [row[0] for table in read_tables(LOOP_DETECTION) if table[0][0] == "guard" for row in table[1:]]
+
+    assert {row.strip("`") for row in rows} == names
