@@ -21,7 +21,7 @@ from loopguard.fingerprint import broken_examples
 from loopguard.rules import RuleSet, load_rules, parse_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).parents[2]
 #: The address that the documents' clients speak to.
@@ -101,7 +101,7 @@ class Player:
 
     def play(self, block: Block) -> None:
         """Do what the block's language says; raise `AssertionError` where the document is wrong."""
-        players = {
+        players: dict[str, Callable[[Block], str]] = {
             "json": self._json,
             "json5": self._json,
             "jsonl": self._json,
