@@ -38,6 +38,7 @@ class CallFacts:
         "free_text",
         "lines",
         "near",
+        "note",
         "number",
         "poll",
         "program",
@@ -63,17 +64,14 @@ class CallFacts:
         self.lines: tuple[int, int] | None = None
         self.changes = tool_class in _CHANGING
         self.poll = tool_class is ToolClass.POLL
+        #: It only keeps the model's own words.
+        self.note = tool_class is ToolClass.NOTE
         self.free_text = False
         #: It gives all of what it writes, not a part: another such call replaces it.
         self.whole = tool_class is ToolClass.WRITE and any(word in tool for word in _WHOLE)
         #: No arguments: what it asks depends on where the agent stands.
         self.bare = False
         self.asked: _facts.Asked | None = None
-
-    @property
-    def note(self) -> bool:
-        """Whether the call only keeps the model's own words."""
-        return self.tool_class is ToolClass.NOTE
 
 
 class OutcomeFacts:

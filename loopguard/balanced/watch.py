@@ -71,11 +71,15 @@ class Watch:
         """Take a call that has ended. Returns what to tell the model about it."""
         call = asked.call
         moment = self._course.settle(call, outcome, asked.turn, call_id, asked.at)
-        self._register.learn(call.number, missing=moment.unknown_tools.number > 0)
+        if moment.unknown_tools.number or not outcome.failed:
+            self._register.learn(call.number, missing=outcome.failed)
         if self._course.stretch != self._stretch:
             self._stretch = self._course.stretch
             self._vetoes = 0
             self._register.clear()
+        if moment.is_plain:
+            self._register.end_rows()
+            return None
         first: Standing | None = None
         rows = False
         for detector in BALANCED:

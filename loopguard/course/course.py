@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from loopguard.course.moment import Count, Moment
+from loopguard.course.moment import NONE, Count, Moment
 from loopguard.course.novelty import News, Novelty
 from loopguard.course.patience import Patience
 from loopguard.course.rounds import Rounds
@@ -113,7 +113,7 @@ class Course:
         else:
             self._since_news += 1
             if news is not News.WEAK:
-                moment.stall = Count(self._stall.add(0, turn, call_id), self._stall.call_ids)
+                moment.stall = self._stall.add(0, turn, call_id)
             self._count_repeats(moment, turn, call_id, patient)
         if not outcome.failed and not call.note:
             self._successes[call.program] = self._successes.get(call.program, 0) + 1
@@ -123,7 +123,7 @@ class Course:
         if outcome.status is not Status.UNKNOWN_TOOL and not call.note and not outcome.failed:
             self._unknown.reset()
         elif outcome.status is Status.UNKNOWN_TOOL:
-            moment.unknown_tools = Count(self._unknown.add(0, turn, call_id), self._unknown.call_ids)
+            moment.unknown_tools = self._unknown.add(0, turn, call_id)
         return moment
 
     def _begin_stretch(self, call: CallFacts, outcome: OutcomeFacts, turn: int, call_id: str) -> None:
@@ -134,24 +134,26 @@ class Course:
         if call.changes and not outcome.failed:
             self._change_step = self._step
             self._changes += 1
-        note = self._tallies.note
-        step = self._step
-        note((_EQUAL, call.same, outcome.same), step, turn, call_id)
-        note((_NEAR, call.near, outcome.same), step, turn, call_id)
+        note, first = self._tallies.note, (self._step, turn, call_id, call)
+        note((_EQUAL, call.same, outcome.same), first)
+        if call.near != call.same:
+            note((_NEAR, call.near, outcome.same), first)
         for likeness in _likenesses(outcome):
-            note((_LIKE, call.same, likeness), step, turn, call_id)
+            note((_LIKE, call.same, likeness), first)
         if outcome.failed:
             worked = self._successes.get(call.program, 0)
-            note((_ERROR, call.number, outcome.same, worked), step, turn, call_id, call)
+            note((_ERROR, call.number, outcome.same, worked), first)
             for signature in outcome.signatures:
-                note((_SIGNATURE, call.program, signature, worked), step, turn, call_id)
-        else:
-            note((_ANSWER, call.family or call.number, outcome.same), step, turn, call_id, call)
+                note((_SIGNATURE, call.program, signature, worked), first)
+        elif outcome.informative:
+            note((_ANSWER, call.family or call.number, outcome.same), first)
 
     def _count_repeats(self, moment: Moment, turn: int, call_id: str, patient: int) -> None:
         call, outcome = moment.call, moment.outcome
         tally = self._raise((_EQUAL, call.same, outcome.same), turn, call_id)
-        moment.equal = self._counted(tally, -patient)
+        equal = self._counted(tally, -patient)
+        if equal is not NONE:
+            moment.equal = equal
         if call.note:
             return
         if outcome.failed or outcome.informative:
@@ -161,8 +163,10 @@ class Course:
         elif not outcome.failed and outcome.informative and not moment.poll and not call.changes:
             tally = self._raise((_ANSWER, call.family or call.number, outcome.same), turn, call_id)
             compare(tally, call, LIKENESS)
-            moment.answers = self._counted(tally)
-            moment.alike_answers = Count(min(moment.answers.number, tally.alike), tally.call_ids)
+            answers = self._counted(tally)
+            if answers is not NONE:
+                moment.answers = answers
+                moment.alike_answers = Count(min(answers.number, tally.alike), tally.call_ids)
         rounds, length = self._rounds.alike(self._since_news)
         if rounds:
             moment.rounds = Count(rounds, list(self._rounds.call_ids)[-rounds * length :])
@@ -172,8 +176,10 @@ class Course:
 
     def _count_likenesses(self, moment: Moment, turn: int, call_id: str) -> None:
         call, outcome = moment.call, moment.outcome
-        if not moment.poll:
-            moment.near = self._counted(self._raise((_NEAR, call.near, outcome.same), turn, call_id))
+        if not moment.poll and call.near != call.same:
+            near = self._counted(self._raise((_NEAR, call.near, outcome.same), turn, call_id))
+            if near is not NONE:
+                moment.near = near
         # A change in a new spelling may have moved what a likeness leaves out.
         span = (self._stretch, self._variants)
         for likeness in _likenesses(outcome):
@@ -190,9 +196,11 @@ class Course:
         worked = self._successes.get(call.program, 0)
         tally = self._raise((_ERROR, call.number, outcome.same, worked), turn, call_id)
         compare(tally, call, LIKENESS)
-        moment.failures = self._counted(tally)
-        moment.alike_failures = Count(min(moment.failures.number, tally.alike), tally.call_ids)
-        moment.repeated_words = tally.repeats
+        failures = self._counted(tally)
+        if failures is not NONE:
+            moment.failures = failures
+            moment.alike_failures = Count(min(failures.number, tally.alike), tally.call_ids)
+            moment.repeated_words = tally.repeats
         if not outcome.verdict:
             for signature in outcome.signatures:
                 found = self._counted(self._raise((_SIGNATURE, call.program, signature, worked), turn, call_id))
@@ -203,43 +211,52 @@ class Course:
         call, outcome = moment.call, moment.outcome
         moves = call.tool_class is ToolClass.MOVE or call.bare
         if not (outcome.transient or moment.poll or call.note or moves):
-            key = (_SPREAD, call.same, outcome.same)
-            tally = self._tallies.count(key, self._changes, self._step, turn, call_id, within=_WINDOW)
-            moment.spread = Count(tally.count, tally.call_ids)
+            self._count_spread(moment, turn, call_id)
         if outcome.failed and not outcome.empty and not outcome.verdict:
-            moment.cascade = Count(self._cascade.add(outcome.signatures, turn, call_id), self._cascade.call_ids)
+            moment.cascade = self._cascade.add(outcome.signatures, turn, call_id)
         elif not call.note:
             self._cascade.reset()
         if call.note:
             if "plan" in call.tool or "todo" in call.tool:
-                moment.plans = Count(self._plans.add(call.number, turn, call_id), self._plans.call_ids)
+                moment.plans = self._plans.add(call.number, turn, call_id)
             return
         self._plans.reset()
         done = call.changes and not outcome.failed
         if done and call.tool_class in _EFFECTS:
             # Without a target the same words may mean another place, unless nothing new came between.
             mark = (call.same, 0 if call.target else self._stretch)
-            moment.same_edits = Count(self._edits.add(mark, turn, call_id), self._edits.call_ids)
+            moment.same_edits = self._edits.add(mark, turn, call_id)
         if done and call.tool_class is ToolClass.WRITE and call.target and call.whole:
-            moment.versions = Count(self._versions.add(call.target, turn, call_id), self._versions.call_ids)
+            moment.versions = self._versions.add(call.target, turn, call_id)
         else:
             self._versions.reset()
         if done and call.tool_class is ToolClass.SEND and not outcome.informative:
-            moment.sends = Count(self._sends.add(call.target, turn, call_id), self._sends.call_ids)
+            moment.sends = self._sends.add(call.target, turn, call_id)
         else:
             self._sends.reset()
+
+    def _count_spread(self, moment: Moment, turn: int, call_id: str) -> None:
+        call = moment.call
+        key = (_SPREAD, call.same, moment.outcome.same)
+        if moment.news is News.NEWS:
+            self._tallies.note(key, (self._step, turn, call_id, call))
+            return
+        tally = self._tallies.count(key, self._changes, self._step, turn, call_id, within=_WINDOW)
+        number = tally.count + (tally.earlier > self._change_step)
+        if number > 1:
+            moment.spread = Count(number, tally.call_ids)
 
     def _raise(self, key: Hashable, turn: int, call_id: str) -> Tally:
         return self._tallies.count(key, self._stretch, self._step, turn, call_id)
 
     def _counted(self, tally: Tally, less: int = 0) -> Count:
         """Return a counter's number: its occurrences in the stretch, and the one before it where that counts too."""
-        number = tally.count
+        number = tally.count + less
         if tally.earlier > self._change_step and (
             tally.earlier == self._news_step or self._step - self._news_step >= _SETTLED_STRETCH
         ):
             number += 1
-        return Count(number + less, tally.call_ids)
+        return Count(number, tally.call_ids) if number > 1 else NONE
 
 
 _EFFECTS: Final = frozenset({ToolClass.WRITE, ToolClass.SEND, ToolClass.SPAWN})

@@ -38,17 +38,16 @@ class Recent:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._members: OrderedDict[int, None] = OrderedDict()
+        self._members: dict[int, None] = {}
 
     def meet(self, member: int) -> bool:
         """Remember a member. Returns whether it is new."""
         members = self._members
         if member in members:
-            members.move_to_end(member)
             return False
         members[member] = None
         if len(members) > self._limit:
-            members.popitem(last=False)
+            del members[next(iter(members))]
         return True
 
 

@@ -17,22 +17,34 @@ class Rounds:
     A count per length says how many newest steps in a row are as they were that many steps before.
     """
 
-    __slots__ = ("_alike", "_equal", "_steps", "call_ids")
+    __slots__ = ("_alike", "_equal", "_none", "_recent", "_steps", "call_ids")
 
     def __init__(self) -> None:
         self._steps: deque[tuple[int, int, bool]] = deque(maxlen=LONGEST * 3)
+        self._recent: deque[int] = deque(maxlen=LONGEST)
         self._alike = [0] * (LONGEST + 1)
         self._equal = [0] * (LONGEST_EQUAL + 1)
+        self._none = True
         self.call_ids: deque[str] = deque(maxlen=LONGEST * 3)
 
     def add(self, near: int, step: int, failed: bool, call_id: str) -> None:
         """Add a step: the call however spelled, call and outcome together, whether it failed with something to say."""
         steps = self._steps
-        steps.append((near, step, failed))
         self.call_ids.append(call_id)
-        alike, equal, last = self._alike, self._equal, len(steps) - 1
-        for length in range(1, min(last, LONGEST) + 1):
-            before = steps[last - length]
+        if near in self._recent:
+            self._compare(near, step)
+        elif not self._none:
+            self._alike = [0] * (LONGEST + 1)
+            self._equal = [0] * (LONGEST_EQUAL + 1)
+            self._none = True
+        steps.append((near, step, failed))
+        self._recent.append(near)
+
+    def _compare(self, near: int, step: int) -> None:
+        self._none = False
+        alike, equal, steps = self._alike, self._equal, self._steps
+        for length in range(1, min(len(steps), LONGEST) + 1):
+            before = steps[-length]
             alike[length] = alike[length] + 1 if before[0] == near else 0
             if length <= LONGEST_EQUAL:
                 equal[length] = equal[length] + 1 if before[1] == step else 0
@@ -40,12 +52,15 @@ class Rounds:
     def reset(self) -> None:
         """Start over: what comes next has nothing to do with what was before."""
         self._steps.clear()
+        self._recent.clear()
         self.call_ids.clear()
         self._alike = [0] * (LONGEST + 1)
         self._equal = [0] * (LONGEST_EQUAL + 1)
 
     def alike(self, since_news: int) -> tuple[int, int]:
         """Return how many rounds of like calls lie within the newest `since_news` steps, and their length."""
+        if self._none:
+            return 0, 0
         for length in range(2, LONGEST + 1):
             run = min(self._alike[length], since_news)
             if run >= length and self._varied(length, 0):
@@ -54,6 +69,8 @@ class Rounds:
 
     def failing(self) -> tuple[int, int]:
         """Return how many rounds are equal in calls and outcomes, something failing in each, and their length."""
+        if self._none:
+            return 0, 0
         for length in range(2, LONGEST_EQUAL + 1):
             run = self._equal[length]
             if run >= length and self._varied(length, 1) and any(self._steps[-i][2] for i in range(1, length + 1)):

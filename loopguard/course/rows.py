@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
+from loopguard.course.moment import Count
+
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
@@ -24,8 +26,8 @@ class Row:
         self.count = 0
         self.call_ids: deque[str] = deque(maxlen=_EVIDENCE)
 
-    def add(self, mark: Hashable, turn: int, call_id: str) -> int:
-        """Count a thing; another one than before starts a new row. Returns the row's length."""
+    def add(self, mark: Hashable, turn: int, call_id: str) -> Count:
+        """Count a thing; another one than before starts a new row. Returns the row so far."""
         if mark != self._mark:
             self.reset()
             self._mark = mark
@@ -33,7 +35,7 @@ class Row:
             self.count += 1
         self._turn = turn
         self.call_ids.append(call_id)
-        return self.count
+        return Count(self.count, self.call_ids)
 
     def reset(self) -> None:
         """End the row."""
@@ -54,8 +56,8 @@ class Cascade:
         self.count = 0
         self.call_ids: deque[str] = deque(maxlen=_EVIDENCE)
 
-    def add(self, signatures: tuple[int, ...], turn: int, call_id: str) -> int:
-        """Count a failure. Returns the row's length."""
+    def add(self, signatures: tuple[int, ...], turn: int, call_id: str) -> Count:
+        """Count a failure. Returns the row so far."""
         shared = self._shared.intersection(signatures)
         if not shared:
             self.reset()
@@ -65,7 +67,7 @@ class Cascade:
             self.count += 1
         self._turn = turn
         self.call_ids.append(call_id)
-        return self.count
+        return Count(self.count, self.call_ids)
 
     def reset(self) -> None:
         """End the row."""

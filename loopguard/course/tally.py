@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -10,9 +9,12 @@ if TYPE_CHECKING:
 
     from loopguard.facts import CallFacts
 
-#: How many counters a run keeps, and how many calls each names as evidence.
+#: How many counters and first occurrences a run keeps, and how many calls each counter names as evidence.
 _KEPT: Final = 512
 _EVIDENCE: Final = 32
+
+#: A first occurrence: step, turn, call id, call.
+First = tuple[int, int, str, "CallFacts"]
 
 
 class Tally:
@@ -23,43 +25,55 @@ class Tally:
 
     __slots__ = ("alike", "call_ids", "count", "earlier", "newest", "repeats", "same", "span", "step", "turn")
 
-    def __init__(self) -> None:
-        self.span: Hashable = None
+    def __init__(self, span: Hashable, first: First | None) -> None:
+        self.span = span
         self.count = 0
         #: The step before the stretch at which it came, and the newest step at all; -1 is never.
-        self.earlier = self.step = -1
-        self.turn = -1
+        self.earlier = self.step = self.turn = -1
         self.call_ids: list[str] = []
         #: How many of the newest calls counted are worded alike, and whether one of them came twice.
         self.alike = 1
         self.repeats = False
         self.newest: CallFacts | None = None
         self.same: set[int] = set()
+        if first is not None:
+            self.earlier, self.turn, call_id, self.newest = first
+            self.call_ids.append(call_id)
 
 
 class Tallies:
-    """The counters of a run; the one not touched for longest is forgotten first."""
+    """The counters of a run; the oldest is forgotten first."""
 
-    __slots__ = ("_tallies",)
+    __slots__ = ("_firsts", "_tallies")
 
     def __init__(self) -> None:
-        self._tallies: OrderedDict[Hashable, Tally] = OrderedDict()
+        self._tallies: dict[Hashable, Tally] = {}
+        #: What came once so far; most things stay at that.
+        self._firsts: dict[Hashable, First] = {}
 
-    def note(self, key: Hashable, step: int, turn: int, call_id: str, call: CallFacts | None = None) -> None:
+    def note(self, key: Hashable, first: First) -> None:
         """Remember where something came that starts a stretch."""
-        tally = self._get(key)
-        tally.step, tally.turn = step, turn
-        tally.call_ids = [call_id]
-        tally.newest = call
+        tally = self._tallies.get(key)
+        if tally is not None:
+            tally.step, tally.turn, call_id, tally.newest = first
+            tally.call_ids = [call_id]
+            return
+        self._firsts[key] = first
+        if len(self._firsts) > _KEPT:
+            del self._firsts[next(iter(self._firsts))]
 
     def count(
         self, key: Hashable, span: Hashable, step: int, turn: int, call_id: str, *, within: int | None = None
     ) -> Tally:
         """Count something within a span; in another span, or more than `within` steps later, the count starts anew."""
-        tally = self._get(key)
-        if tally.span != span or (within is not None and step - tally.step > within):
+        tally = self._tallies.get(key)
+        if tally is None:
+            tally = self._tallies[key] = Tally(span, self._firsts.pop(key, None))
+            if len(self._tallies) > _KEPT:
+                del self._tallies[next(iter(self._tallies))]
+        elif tally.span != span or (within is not None and step - tally.step > within):
+            tally.earlier = tally.step if tally.span != span else -1
             tally.span = span
-            tally.earlier = tally.step
             tally.count = 0
             tally.alike = 1
             tally.repeats = False
@@ -69,18 +83,8 @@ class Tallies:
             tally.count += 1
         tally.step, tally.turn = step, turn
         tally.call_ids.append(call_id)
-        del tally.call_ids[:-_EVIDENCE]
-        return tally
-
-    def _get(self, key: Hashable) -> Tally:
-        tallies = self._tallies
-        tally = tallies.get(key)
-        if tally is None:
-            tally = tallies[key] = Tally()
-            if len(tallies) > _KEPT:
-                tallies.popitem(last=False)
-        else:
-            tallies.move_to_end(key)
+        if len(tally.call_ids) > _EVIDENCE:
+            del tally.call_ids[0]
         return tally
 
 
