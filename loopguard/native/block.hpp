@@ -13,6 +13,10 @@ struct Block {
     void store(uint8_t* to) const { _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), bytes); }
 
     uint32_t equal(char c) const { return mask(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(c))); }
+    // In either case; `c` is lower-case.
+    uint32_t equal_letter(char c) const {
+        return mask(_mm256_cmpeq_epi8(_mm256_or_si256(bytes, _mm256_set1_epi8(0x20)), _mm256_set1_epi8(c)));
+    }
 
     // A quote, a backslash, a control character, or a byte of a multi-byte character.
     uint32_t special() const {
@@ -45,6 +49,10 @@ struct Block {
     void store(uint8_t* to) const { _mm_storeu_si128(reinterpret_cast<__m128i*>(to), bytes); }
 
     uint32_t equal(char c) const { return mask(_mm_cmpeq_epi8(bytes, _mm_set1_epi8(c))); }
+    // In either case; `c` is lower-case.
+    uint32_t equal_letter(char c) const {
+        return mask(_mm_cmpeq_epi8(_mm_or_si128(bytes, _mm_set1_epi8(0x20)), _mm_set1_epi8(c)));
+    }
 
     // A quote, a backslash, a control character, or a byte of a multi-byte character.
     uint32_t special() const {
@@ -82,6 +90,10 @@ struct Block {
 
     uint32_t equal(char c) const {
         return mask([c](uint8_t byte) { return byte == static_cast<uint8_t>(c); });
+    }
+    // In either case; `c` is lower-case.
+    uint32_t equal_letter(char c) const {
+        return mask([c](uint8_t byte) { return (byte | 0x20) == static_cast<uint8_t>(c); });
     }
 
     // A quote, a backslash, a control character, or a byte of a multi-byte character.

@@ -22,10 +22,10 @@
 #define LOOPGUARD_AVX2 1
 #define LOOPGUARD_TARGET avx2
 #if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx2,bmi,bmi2,lzcnt,popcnt"))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx2,bmi,bmi2,popcnt"))), apply_to = function)
 #else
 #pragma GCC push_options
-#pragma GCC target("avx2,bmi,bmi2,lzcnt,popcnt")
+#pragma GCC target("avx2,bmi,bmi2,popcnt")
 #endif
 #include "kernel.hpp"
 #if defined(__clang__)
@@ -50,7 +50,7 @@ inline constexpr Kernel kBaselineKernel{"baseline", baseline::write, baseline::l
 inline bool cpu_has_avx2() {
 #if defined(LOOPGUARD_HAS_AVX2)
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-           __builtin_cpu_supports("lzcnt") && __builtin_cpu_supports("popcnt");
+           __builtin_cpu_supports("popcnt");
 #else
     return false;
 #endif

@@ -33,12 +33,6 @@ struct PlainKey {
     bool has(std::string_view word) const { return std::string_view(text, size).find(word) != std::string_view::npos; }
 };
 
-constexpr uint32_t letter_set(const char* letters) {
-    uint32_t set = 0;
-    for (; *letters != 0; ++letters) set |= 1u << (*letters - 'a');
-    return set;
-}
-
 constexpr size_t kShortestBinary = 64;
 
 // The kinds that the value under a key may be; `key` is canonical text without quotes.

@@ -17,19 +17,21 @@ public:
 
     // At the first digit of a run that no letter, digit or underscore precedes.
     void at_number(size_t place) {
-        if (place < resume_) return;
         const size_t end = text_.skip_digits(place);
         const uint8_t next = text_.at(end);
         const uint8_t previous = text_.before(place);
-        // Most numbers have a neighbour that no context has.
+        // Most numbers have a neighbour that no context has, so each question is asked only where its neighbour is.
         if ((mask_ & kTimestamp) && end - place <= 4 && timestamp(place, end)) return;
-        if ((mask_ & kProgress) && previous == '[' && next == ':' && bar(place)) return;
-        if ((mask_ & kAddress) && next == 'x' && end - place == 1 && address(place)) return;
-        if ((mask_ & kNotebook) && notebook(place, end)) return;
-        if (labelled(place, end, previous)) return;
-        if ((mask_ & kProcessId) && process_id(place, end, previous)) return;
+        if (previous == '[') {
+            if ((mask_ & kProgress) && next == ':' && bar(place)) return;
+        }
+        if (next == 'x' && (mask_ & kAddress) && end - place == 1 && address(place)) return;
+        if ((next == ']' || next == '.' || previous == '-') && (mask_ & kNotebook) && notebook(place, end)) return;
+        if (is_any(previous, " \t#:=\"") && labelled(place, end)) return;
+        if ((previous == '[' || previous == '/' || is_blank(previous)) && (mask_ & kProcessId) && process_id(place, end, previous)) return;
+        if (next != '.' && next != ' ' && !is_letter(next) && next < 0x80) return;
         if ((mask_ & kProgress) && rate(place)) return;
-        if ((mask_ & kDuration) && duration(place, previous)) return;
+        if (mask_ & kDuration) duration(place, previous);
     }
 
     // At a place with dashes 8, 13, 18 and 23 bytes on.
@@ -177,11 +179,12 @@ private:
         const uint8_t next = text_.at(digits_end);
         const uint8_t previous = text_.before(place);
         const bool numeric = next == ':' || next == '-' || next == '/';
-        if (!numeric && previous != ' ' && next != ' ') return false;
         size_t start = place;
         bool clock = false;
         size_t end = numeric ? moment_end(place, clock) : place;
-        if (end == place) end = named_month(place, digits_end, start, clock);
+        if (end == place && digits_end - place <= 2 && (previous == ' ' || next == ' ')) {
+            end = named_month(place, digits_end, start, clock);
+        }
         if (end == place || start < taken_) return false;
         if (!labels_moment(start)) {
             if (!opens_line(start) || !goes_on(start, end, clock)) return false;
@@ -194,7 +197,6 @@ private:
 
     // Aug 19 19:49:39, Tue Aug 19 19:49:39 UTC 2024, Aug 19, 2024 19:49:39, Tue, 19 Aug 2024 19:49:39 GMT; `place` is the day.
     size_t named_month(size_t place, size_t end, size_t& start, bool& clock) const {
-        if (end - place > 2) return place;
         size_t before = place;
         while (before > 0 && text_.before(before) == ' ') --before;
         if (before < place && before >= 3 && text_.is_month(before - 3) && !(before > 3 && is_word(text_.before(before - 3)))) {
@@ -263,14 +265,17 @@ private:
 
     // -- numbers with a label before them
 
-    bool labelled(size_t place, size_t end, uint8_t previous) {
-        if (!is_any(previous, " \t#:=\"")) return false;
+    bool labelled(size_t place, size_t end) {
         const size_t label_end = text_.label_end(place);
+        const uint8_t last = text_.before(label_end) | 0x20;
+        // The letters that labels end with.
+        constexpr uint32_t kLast = letter_set("dehnpsty");
+        if (!is_letter(last) || (kLast >> (last - 'a') & 1) == 0) return false;
         const size_t label = text_.word_start(label_end);
         const size_t size = label_end - label;
         if (size < 2) return false;
         const auto is = [&](std::initializer_list<std::string_view> words) { return text_.is_one_of(label, label_end, words); };
-        switch (text_.at(label_end - 1) | 0x20) {
+        switch (last) {
             case 'd':
             case 's':
                 if ((mask_ & kProcessId) && is({"pid", "ppid", "process"})) {

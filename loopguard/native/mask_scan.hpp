@@ -2,19 +2,6 @@
 
 namespace loopguard::LOOPGUARD_TARGET {
 
-// 64 bytes at once, a bit each.
-struct Places {
-    uint64_t numbers;
-    uint64_t uuids;
-    uint64_t paths;
-    uint64_t blanks;
-    uint64_t assignments;
-    uint64_t braille;
-    uint64_t spinners;
-
-    uint64_t all() const { return numbers | uuids | paths | blanks | assignments | braille | spinners; }
-};
-
 template <class Question>
 inline uint64_t each(const uint8_t* text, Question question) {
     uint64_t bits = 0;
@@ -26,52 +13,81 @@ inline uint64_t equal(const uint8_t* text, char c) {
     return each(text, [c](const Block& block) { return block.equal(c); });
 }
 
-// Looks at text[-2, 90). `word_before` and `blank_before`: whether the byte before is a word's or a blank; they come out for
-// the next 64 bytes.
-inline Places find_places(const uint8_t* text, uint64_t& word_before, uint64_t& blank_before) {
-    Places places;
-    const uint64_t digits = each(text, [](const Block& block) { return block.digits(); });
-    const uint64_t words = digits | each(text, [](const Block& block) { return block.letters() | block.equal('_'); });
-    places.numbers = digits & ~((words << 1) | word_before);
-    word_before = words >> 63;
-    const uint64_t blanks = equal(text, ' ') | equal(text, '\t');
-    const uint64_t blanks_next = equal(text + 1, ' ') | equal(text + 1, '\t') | equal(text + 1, '\n');
-    places.blanks = blanks & ~((blanks << 1) | blank_before) & blanks_next;
-    blank_before = blanks >> 63;
-    places.uuids = equal(text + 8, '-');
-    if (places.uuids != 0) places.uuids &= equal(text + 13, '-') & equal(text + 18, '-') & equal(text + 23, '-');
-    places.paths = equal(text, '/');
-    if (places.paths != 0) places.paths &= (equal(text + 1, 't') & equal(text + 2, 'm')) | (equal(text + 1, 'v') & equal(text + 2, 'a'));
-    const uint64_t colons = equal(text, ':');
-    places.assignments = colons | equal(text, '=');
-    if (places.assignments != 0) {
-        places.assignments &= each(text - 1, [](const Block& block) {
-            return block.equal('d') | block.equal('D') | block.equal('e') | block.equal('E') | block.equal('g') | block.equal('G') |
-                   block.equal('"');
-        });
+// The places of 64 bytes that masks may be about, a bit each, and what has to be known of the 64 bytes before. What is rare is
+// looked for only where the first of its characters is there.
+class Places {
+public:
+    uint64_t numbers = 0;
+    uint64_t uuids = 0;
+    uint64_t paths = 0;
+    uint64_t blanks = 0;
+    uint64_t assignments = 0;
+    uint64_t braille = 0;
+    uint64_t spinners = 0;
+
+    uint64_t all() const { return numbers | uuids | paths | blanks | assignments | braille | spinners; }
+
+    // Looks at text[-2, 96).
+    void look(const uint8_t* text) {
+        const uint64_t digits = each(text, [](const Block& block) { return block.digits(); });
+        uint64_t words = digits;
+        if (digits != 0) {
+            words |= each(text, [](const Block& block) { return block.letters() | block.equal('_'); });
+        } else {
+            words = uint64_t{is_word(text[63])} << 63;
+        }
+        numbers = digits & ~((words << 1) | word_before_);
+        word_before_ = words >> 63;
+        const uint64_t spaces = equal(text, ' ');
+        const uint64_t either = spaces | equal(text, '\t');
+        const uint64_t next = either | equal(text, '\n');
+        const uint64_t behind = uint64_t{is_blank(text[64]) || text[64] == '\n'} << 63;
+        blanks = either & ~((either << 1) | blank_before_) & ((next >> 1) | behind);
+        const uint64_t colons = equal(text, ':');
+        assignments = colons | equal(text, '=');
+        if (assignments != 0) {
+            assignments &= each(text - 1, [](const Block& block) {
+                return block.equal_letter('d') | block.equal_letter('e') | block.equal_letter('g') | block.equal('"');
+            });
+        }
+        spinners = ((colons << 2) | colons_before_) & ((spaces << 1) | space_before_);
+        if (spinners != 0) {
+            spinners &= equal(text, '\\') | equal(text, '|') | equal(text, '/') | equal(text, '-');
+        }
+        colons_before_ = colons >> 62;
+        space_before_ = spaces >> 63;
+        blank_before_ = either >> 63;
+        uuids = equal(text + 8, '-');
+        if (uuids != 0) uuids &= equal(text + 13, '-');
+        if (uuids != 0) uuids &= equal(text + 18, '-') & equal(text + 23, '-');
+        paths = equal(text, '/');
+        if (paths != 0) {
+            paths &= (equal(text + 1, 't') & equal(text + 2, 'm')) | (equal(text + 1, 'v') & equal(text + 2, 'a'));
+        }
+        braille = equal(text, static_cast<char>(0xE2));
     }
-    places.braille = equal(text, static_cast<char>(0xE2));
-    places.spinners = equal(text - 2, ':') & equal(text - 1, ' ');
-    if (places.spinners != 0) {
-        places.spinners &= equal(text, '\\') | equal(text, '|') | equal(text, '/') | equal(text, '-');
-    }
-    return places;
-}
+
+private:
+    uint64_t word_before_ = 0;
+    uint64_t blank_before_ = 0;
+    uint64_t space_before_ = 0;
+    uint64_t colons_before_ = 0;
+};
 
 // Asks the masks about every place of text[0, size), of which [-2, size + 96) may be read.
 inline void scan_text(const uint8_t* text, size_t size, TextMasks& masks) {
-    uint64_t word_before = 0;
-    uint64_t blank_before = 0;
+    Places places;
     for (size_t start = 0; start < size; start += 64) {
-        const Places places = find_places(text + start, word_before, blank_before);
+        places.look(text + start);
         uint64_t all = places.all();
         if (size - start < 64) all &= (uint64_t{1} << (size - start)) - 1;
         for (; all != 0; all &= all - 1) {
             const int bit = __builtin_ctzll(all);
             const uint64_t here = uint64_t{1} << bit;
             const size_t place = start + static_cast<size_t>(bit);
+            if (place < masks.resume()) continue;
             if (places.uuids & here) masks.at_uuid(place);
-            if (places.numbers & here) {
+            if ((places.numbers & here) && place >= masks.resume()) {
                 masks.at_number(place);
             } else if (places.blanks & here) {
                 masks.at_blanks(place);

@@ -21,6 +21,12 @@ inline bool is_any(uint8_t c, const char (&set)[kSize]) {
     return found;
 }
 
+constexpr uint32_t letter_set(const char* letters) {
+    uint32_t set = 0;
+    for (; *letters != 0; ++letters) set |= 1u << (*letters - 'a');
+    return set;
+}
+
 constexpr uint32_t pack3(const char* name) {
     return static_cast<uint32_t>(static_cast<uint8_t>(name[0])) << 16 | static_cast<uint32_t>(static_cast<uint8_t>(name[1])) << 8 |
            static_cast<uint32_t>(static_cast<uint8_t>(name[2]));

@@ -1,0 +1,23 @@
+# Checks of the C++ headers: fuzzing, and the core's tests under the sanitizers. Included by the Makefile.
+CLANGXX ?= clang++-14
+FUZZ_SECONDS ?= 60
+FUZZ_TARGETS := canon mask rules
+FUZZ_FLAGS := -std=c++17 -O1 -g -fno-omit-frame-pointer -DLOOPGUARD_XXHASH -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
+
+build/fuzz/%: fuzz/%.cpp fuzz/common.hpp $(wildcard loopguard/native/*.hpp)
+	mkdir -p $(@D)
+	$(CLANGXX) $(FUZZ_FLAGS) $< -o $@ -lxxhash
+
+# Each target gets its share of FUZZ_SECONDS; what it finds is left in build/fuzz.
+.PHONY: fuzz
+fuzz: $(FUZZ_TARGETS:%=build/fuzz/%)
+	for target in $(FUZZ_TARGETS); do \
+	  mkdir -p build/fuzz/$$target.corpus && \
+	  build/fuzz/$$target -max_total_time=$$(( $(FUZZ_SECONDS) / 3 )) -max_len=4096 -timeout=10 -dict=fuzz/json.dict \
+	    -artifact_prefix=build/fuzz/$$target- -print_final_stats=1 build/fuzz/$$target.corpus fuzz/corpus/$$target || exit 1; \
+	done
+
+# A second build of the extension, so that the one in the tree stays as it is.
+.PHONY: sanitize
+sanitize:
+	LOOPGUARD_EXAMPLES=$${LOOPGUARD_EXAMPLES:-400} PYTHON=$(PYTHON) scripts/sanitize
