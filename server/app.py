@@ -19,7 +19,7 @@ import loopguard
 from loopguard.engine import Engine
 from loopguard.errors import InvalidConfig
 
-from .limits import GRPC_HEADROOM_BYTES
+from .limits import GRPC_HEADROOM_BYTES, GRPC_HEADROOM_STREAMS
 from .logs import set_up_logs
 from .servicer import SERVICE, Servicer
 from .sessions import Sessions
@@ -36,7 +36,7 @@ _log = logging.getLogger("loopguard.server")
 
 #: After the streams were ended, how long gRPC may take to say so to the clients.
 _FLUSH_S = 1.0
-#: How often runs without stream are looked through, as a part of the time that they are kept.
+#: How often runs are looked through for those that are kept too long, as a part of that time.
 _SWEEPS_PER_TTL = 10
 
 
@@ -139,9 +139,11 @@ class Service:
         return wanted if wanted.startswith("unix") else f"{wanted.rpartition(':')[0]}:{port}"
 
     async def _sweep(self) -> None:
+        ttl_s, idle_s = self._settings.run_ttl_s, self._settings.idle_timeout_s
         while True:
-            await asyncio.sleep(max(1.0, self._settings.run_ttl_s / _SWEEPS_PER_TTL))
-            self.sessions.evict(self._settings.run_ttl_s)
+            await asyncio.sleep(max(1.0, min(ttl_s, idle_s) / _SWEEPS_PER_TTL))
+            self.sessions.evict(ttl_s)
+            self.sessions.evict_idle(idle_s)
 
     async def stop(self) -> None:
         """Say that we go, let the clients finish, and stop."""
@@ -159,6 +161,7 @@ def channel_options(settings: Settings) -> list[tuple[str, int]]:
     return [
         ("grpc.max_receive_message_length", settings.message_bytes + GRPC_HEADROOM_BYTES),
         ("grpc.max_send_message_length", -1),
+        ("grpc.max_concurrent_streams", settings.streams_per_connection + GRPC_HEADROOM_STREAMS),
         ("grpc.so_reuseport", 0),
         ("grpc.keepalive_time_ms", ping_ms),
         ("grpc.keepalive_timeout_ms", timeout_ms),

@@ -9,7 +9,7 @@ from loopguard.codec import RefusedOpen
 from loopguard.errors import InvalidFrame, Reason
 from loopguard.model import EndReason, RunOpen
 
-from .status import StreamEnd, out_of_order, refusal_status, superseded
+from .status import StreamEnd, evicted, out_of_order, refusal_status, superseded
 
 if TYPE_CHECKING:
     from loopguard.codec import Received
@@ -64,12 +64,17 @@ class GuardConversation:
         if session is None:
             return self._open(received)
         if session.owner is not self:
-            raise out_of_order("a frame after `close`") if self._ended else superseded(session.run.run_id)
+            raise self._end_of(session)
         if received is not None and isinstance(received[2], RunOpen | RefusedOpen):
             raise out_of_order("a second `open`")
         answer = self._sessions.receive(session, received)
         self._ended = session.owner is None
         return answer
+
+    def _end_of(self, session: Session) -> StreamEnd:
+        if self._ended:
+            return out_of_order("a frame after `close`")
+        return (evicted if session.evicted else superseded)(session.run.run_id)
 
     def _open(self, received: Received | None) -> bytes:
         if received is None:
@@ -110,6 +115,8 @@ class ManyConversation:
 
     def receive(self, data: bytes) -> bytes:
         """Take a message and return its answers, run by run in the order of the message."""
+        if len(data) > self._limits.message_bytes:
+            raise StreamEnd(Reason.TOO_LARGE, f"a message of {len(data)} bytes; at most {self._limits.message_bytes}")
         take = self._take
         return b"".join(
             [
@@ -136,6 +143,9 @@ class ManyConversation:
             return self._open(run_id, seq, frame)
         if session is None:
             return _run_ended(seq, EndReason.PROTOCOL, _before_open(run_id))
+        if session.evicted:
+            # The client has been told already; told again, it would open the run a second time.
+            return codec.encode_answer(seq, 0, 0, answer_codec.error_body(evicted(run_id).status))
         return _run_ended(session.last_seq, EndReason.SUPERSEDED, superseded(run_id))
 
     def _end_by_second_open(self, run_id: str, session: Session) -> bytes:

@@ -5,22 +5,45 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from loopguard import model
+from loopguard.errors import InvalidFrame, Reason
 
 MIB = 1 << 20
 #: How much larger a message gRPC itself lets through than we do, so that a message a little too large gets our answer.
 GRPC_HEADROOM_BYTES = MIB
+#: How many streams more gRPC lets through on a connection than we do: beyond its own limit a client waits in silence.
+GRPC_HEADROOM_STREAMS = 256
+#: No setting allows larger batches.
+CALLS_PER_BATCH_MAX = 1024
+
+
+class LimitExceeded(InvalidFrame):
+    """A frame that is refused for a limit's sake; `retry_after_s` says when it may fit, `None` where nobody knows."""
+
+    def __init__(self, message: str, retry_after_s: float | None = None) -> None:
+        super().__init__(Reason.LIMIT_EXCEEDED, message)
+        self.retry_after_s = retry_after_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What clients may send (told to them in `Opened`), and how many runs are kept."""
+    """What clients may send (told to them in `Opened` as far as it is about frames), and how much is kept for them.
+
+    `idle_timeout_s` is how long a run may be silent on an open stream, `run_ttl_s` how long one without stream is kept
+    for resuming, `interrupted_runs` how many of those a tenant has at most.
+    """
 
     message_bytes: int = 16 * MIB
     frame_bytes: int = 16 * MIB
-    calls_per_batch: int = 256
+    calls_per_batch: int = CALLS_PER_BATCH_MAX
     in_flight: int = 64
     history_size: int = 1_000
     runs: int = 250_000
+    runs_per_tenant: int = 100_000
+    interrupted_runs: int = 50_000
+    streams_per_connection: int = 1_000
+    calls_per_s: float = 500_000.0
+    run_ttl_s: float = 900.0
+    idle_timeout_s: float = 3_600.0
 
     def for_clients(self) -> model.Limits:
         """Return what `Opened` tells."""
@@ -31,3 +54,33 @@ class Limits:
             in_flight=self.in_flight,
             history_size=self.history_size,
         )
+
+
+class TokenBucket:
+    """So many a second, and what was not used of the last second on top."""
+
+    __slots__ = ("_at", "_level", "_rate")
+
+    def __init__(self, rate: float, now: float) -> None:
+        """Start full."""
+        self._rate = rate
+        self._level = rate
+        self._at = now
+
+    def set_rate(self, rate: float) -> None:
+        """Go on with another rate."""
+        self._rate = rate
+
+    def take(self, count: int, now: float) -> float:
+        """Take `count`, or nothing; return 0 if taken, else the seconds after which it could be.
+
+        More than a second's worth is taken from a full bucket, which then has a debt: else it would never fit.
+        """
+        level = min(self._rate, self._level + max(0.0, now - self._at) * self._rate)
+        self._at = now
+        wanted = min(count, self._rate)
+        if level >= wanted:
+            self._level = level - count
+            return 0.0
+        self._level = level
+        return (wanted - level) / self._rate

@@ -8,6 +8,8 @@ from typing import Any
 
 import structlog
 
+_log = logging.getLogger("loopguard.server")
+
 
 def set_up_logs(level: str) -> None:
     """Send the standard library's log records, with what stands in their `extra`, through structlog."""
@@ -31,3 +33,12 @@ def set_up_logs(level: str) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
+
+
+def log_failure(doing: str, failure: Exception, run_id: str = "") -> None:
+    """Log a failure of our own by its kind and place; not its text, which may quote arguments."""
+    trace = failure.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace is not None else "?"
+    _log.error("%s failed: %s at %s", doing, type(failure).__name__, where, extra={"run_id": run_id})

@@ -100,6 +100,7 @@ class Servicer:
         self._sessions = sessions
         self._limits = limits
         self._streams: set[Stream] = set()
+        self._connections: dict[str, int] = {}
         self._draining = False
         self._empty = asyncio.Event()
         self._empty.set()
@@ -138,12 +139,22 @@ class Servicer:
     async def _serve(self, stream: Stream, context: grpc.aio.ServicerContext[bytes, bytes]) -> None:
         if self._draining:
             await abort(context, StreamEnd(Reason.SHUTTING_DOWN, "the server is shutting down", retry_after_s=1))
+        peer = context.peer()
+        streams = self._connections.get(peer, 0)
+        # All connections over a socket file have one name.
+        if streams >= self._limits.streams_per_connection and not peer.startswith("unix:"):
+            message = f"this connection has {streams} streams, as many as it may"
+            await abort(context, StreamEnd(Reason.LIMIT_EXCEEDED, message))
+        self._connections[peer] = streams + 1
         self._streams.add(stream)
         self._empty.clear()
         try:
             await stream.serve()
         finally:
             self._streams.discard(stream)
+            self._connections[peer] -= 1
+            if not self._connections[peer]:
+                del self._connections[peer]
             if not self._streams:
                 self._empty.set()
 

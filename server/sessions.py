@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any, Protocol
 
 from loopguard import answer_codec, codec
@@ -10,7 +9,10 @@ from loopguard.errors import InvalidFrame, Reason
 from loopguard.loop_detection import FIELDS
 from loopguard.model import DIGEST_SCHEME, CallBatch, EndReason, Opened, RunOpen, Signal
 
-from .status import StreamEnd, build_status, refusal_status, superseded
+from .limits import LimitExceeded
+from .logs import log_failure
+from .status import StreamEnd, build_status, evicted, refusal_status, superseded
+from .tenants import Tenants
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,8 +24,7 @@ if TYPE_CHECKING:
     from loopguard.run import Run
 
     from .limits import Limits
-
-_log = logging.getLogger("loopguard.server")
+    from .tenants import Tenant
 
 _NO_PROTOBUF = answer_codec.error_body(build_status(Reason.INVALID_FRAME, "a message that is no valid protobuf"))
 
@@ -42,10 +43,13 @@ class Session:
     the run, so that a short run stays small.
     """
 
-    __slots__ = ("answers", "epoch", "last_seq", "opened_at", "owner", "run", "used_at")
+    __slots__ = ("answers", "epoch", "evicted", "last_seq", "opened_at", "owner", "run", "tenant", "used_at")
 
-    def __init__(self, run: Run, epoch: int, at: float) -> None:
+    def __init__(self, run: Run, tenant: Tenant, epoch: int, at: float) -> None:
         self.run = run
+        self.tenant = tenant
+        #: Whether it was taken from its stream because it was idle too long.
+        self.evicted = False
         self.epoch = epoch
         self.last_seq = 0
         self.answers: list[bytes] = []
@@ -79,7 +83,7 @@ class Sessions:
         self._client_limits = limits.for_clients()
         self._now = now
         self._version = version
-        #: Those let go of longest ago stand first.
+        self.tenants = Tenants(limits, now)
         self._by_run: dict[Run, Session] = {}
 
     def __len__(self) -> int:
@@ -96,18 +100,22 @@ class Sessions:
         if request.resume and request.rebuild:
             raise InvalidFrame(Reason.INVALID_FRAME, "`open.resume` and `open.rebuild` exclude each other")
         known = self._find(request.run_id, tenant)
+        holder = self.tenants.of(tenant)
         at = self._now()
         if known is not None and request.resume:
             _check_scheme(request)
             session = known
         else:
             if known is None:
-                self._make_room()
-            session = Session(self._begin(request, tenant), known.epoch if known else 0, at)
+                self._check_room(holder)
+            session = Session(self._begin(request, tenant), holder, known.epoch if known else 0, at)
             if known is not None:
                 del self._by_run[known.run]
+            else:
+                holder.runs += 1
             self._by_run[session.run] = session
         if known is not None:
+            holder.interrupted.pop(known, None)
             self._supersede(known, owner)
         session.owner = owner
         session.epoch += 1
@@ -120,7 +128,7 @@ class Sessions:
         except InvalidFrame:
             raise
         except Exception as failure:
-            _log.exception("opening run %r failed", request.run_id)
+            log_failure("opening a run", failure, request.run_id)
             raise InvalidFrame(Reason.INTERNAL, "opening this run failed inside loopguard") from failure
 
     def _find(self, run_id: str, tenant: str) -> Session | None:
@@ -148,14 +156,20 @@ class Sessions:
         if older is not None and older is not owner:
             older.run_ended(session, EndReason.SUPERSEDED, superseded(session.run.run_id))
 
-    def _make_room(self) -> None:
-        if len(self._by_run) < self._limits.runs:
+    def _check_room(self, tenant: Tenant) -> None:
+        """Make room for one more run, if need be by forgetting the tenant's run interrupted longest ago."""
+        limits = self._limits
+        full = len(self._by_run) >= limits.runs
+        if not full and tenant.runs + tenant.runs_elsewhere < limits.runs_per_tenant:
             return
-        for session in self._by_run.values():
-            if session.owner is None:
-                self._forget(session)
-                return
-        raise InvalidFrame(Reason.LIMIT_EXCEEDED, f"the server holds {self._limits.runs} runs, all of them in use")
+        if tenant.interrupted:
+            self._forget(next(iter(tenant.interrupted)))
+            return
+        if full:
+            raise LimitExceeded(
+                f"the server holds {limits.runs} runs, as many as it may", retry_after_s=limits.run_ttl_s
+            )
+        raise LimitExceeded(f"this tenant has {limits.runs_per_tenant} runs, all of them in use")
 
     def receive(self, session: Session, received: Received | None) -> bytes:
         """Take one frame of an open run and return its encoded answer; `None` is a message that can't be decoded."""
@@ -198,38 +212,60 @@ class Sessions:
             if frame is Signal.CLOSE:
                 self._forget(session)
                 return answer_codec.ACK
-            if type(frame) is CallBatch and len(frame.calls) > self._limits.calls_per_batch:
-                raise InvalidFrame(
-                    Reason.TOO_MANY_CALLS,
-                    f"{len(frame.calls)} calls in one batch; at most {self._limits.calls_per_batch}",
-                )
+            if type(frame) is CallBatch:
+                self._check_batch(session, len(frame.calls), now)
             answer = session.run.apply(frame, now - session.opened_at if at is None else at)
         except InvalidFrame as refusal:
             return answer_codec.error_body(refusal_status(refusal))
-        except Exception:  # noqa: BLE001 - whatever fails in one frame, the run and its stream go on
-            _log.exception("a frame of run %r failed", session.run.run_id)
+        except Exception as failure:  # noqa: BLE001 - whatever fails in one frame, the run and its stream go on
+            log_failure("judging a frame", failure, session.run.run_id)
             return answer_codec.error_body(build_status(Reason.INTERNAL, "judging this frame failed inside loopguard"))
         if answer is None:
             return answer_codec.ACK
         return answer_codec.verdicts_body(answer) if isinstance(answer, list) else answer_codec.verdict_body(answer)
 
+    def _check_batch(self, session: Session, calls: int, now: float) -> None:
+        if calls > self._limits.calls_per_batch:
+            raise InvalidFrame(
+                Reason.TOO_MANY_CALLS, f"{calls} calls in one batch; at most {self._limits.calls_per_batch}"
+            )
+        session.tenant.charge(calls, now)
+
     def release(self, session: Session, owner: Owner) -> None:
-        """Let go of a run whose stream has ended; it is kept for resuming."""
+        """Let go of a run whose stream has ended; it is kept for resuming, unless its tenant has too many of those."""
         if session.owner is owner:
             session.owner = None
             session.used_at = self._now()
-            if self._by_run.pop(session.run, None) is not None:
-                self._by_run[session.run] = session
+            interrupted = session.tenant.interrupted
+            interrupted[session] = None
+            if len(interrupted) > self._limits.interrupted_runs:
+                self._forget(next(iter(interrupted)))
 
     def evict(self, idle_s: float) -> int:
         """Forget runs without stream that were not used for `idle_s` seconds; return how many."""
         limit = self._now() - idle_s
-        idle = [session for session in self._by_run.values() if session.owner is None and session.used_at <= limit]
+        forgotten = 0
+        for tenant in self.tenants:
+            while (oldest := next(iter(tenant.interrupted), None)) is not None and oldest.used_at <= limit:
+                self._forget(oldest)
+                forgotten += 1
+        return forgotten
+
+    def evict_idle(self, idle_s: float) -> int:
+        """End runs that were silent on their streams for `idle_s` seconds, and tell the clients; return how many."""
+        limit = self._now() - idle_s
+        idle = [session for session in self._by_run.values() if session.owner and session.used_at <= limit]
         for session in idle:
+            owner = session.owner
+            session.evicted = True
             self._forget(session)
+            if owner is not None:
+                owner.run_ended(session, EndReason.EVICTED, evicted(session.run.run_id))
         return len(idle)
 
     def _forget(self, session: Session) -> None:
         session.owner = None
+        session.tenant.runs -= 1
+        session.tenant.interrupted.pop(session, None)
         del self._by_run[session.run]
         self._engine.close(session.run.run_id, tenant=session.run.tenant)

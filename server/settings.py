@@ -11,7 +11,7 @@ from pydantic.alias_generators import to_camel
 from loopguard.config import Configuration, load_configuration
 from loopguard.errors import InvalidConfig
 
-from .limits import Limits
+from .limits import CALLS_PER_BATCH_MAX, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,42 +31,52 @@ def _whole(value: object) -> object:
 
 Count = Annotated[int, BeforeValidator(_whole), Field(strict=True, ge=1, le=2**31 - 1)]
 Seconds = Annotated[float, BeforeValidator(_whole), Field(strict=True, ge=0, allow_inf_nan=False)]
+Rate = Annotated[float, BeforeValidator(_whole), Field(strict=True, gt=0, allow_inf_nan=False)]
 
 _DEFAULTS = Limits()
 
 
-class Settings(BaseModel):
-    """The service's settings; keys of `loopguard.server` are the same in camel case.
-
-    `run_ttl_s` is how long a run is kept that has no stream; `drain_grace_s` how long clients may finish after a
-    SIGTERM; a peer that doesn't answer a ping of every `keepalive_time_s` within `keepalive_timeout_s` is dead.
-    """
-
+class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, validate_by_name=True)
 
-    address: StrictStr = "127.0.0.1:50051"
+
+class LimitSettings(_Table):
+    """Keys of `loopguard.server.limits`, in camel case there."""
+
     message_bytes: Count = _DEFAULTS.message_bytes
     frame_bytes: Count = _DEFAULTS.frame_bytes
-    calls_per_batch: Count = _DEFAULTS.calls_per_batch
+    calls_per_batch: Annotated[Count, Field(le=CALLS_PER_BATCH_MAX)] = _DEFAULTS.calls_per_batch
     in_flight: Count = _DEFAULTS.in_flight
     history_size: Count = _DEFAULTS.history_size
     runs: Count = _DEFAULTS.runs
-    run_ttl_s: Seconds = 900.0
+    runs_per_tenant: Count = _DEFAULTS.runs_per_tenant
+    interrupted_runs: Count = _DEFAULTS.interrupted_runs
+    streams_per_connection: Count = _DEFAULTS.streams_per_connection
+    calls_per_s: Rate = _DEFAULTS.calls_per_s
+    run_ttl_s: Seconds = _DEFAULTS.run_ttl_s
+    idle_timeout_s: Seconds = _DEFAULTS.idle_timeout_s
+
+
+class ServerSettings(_Table):
+    """Keys of `loopguard.server` but `limits`, in camel case there.
+
+    `drain_grace_s` is how long clients may finish after a SIGTERM; a peer that doesn't answer a ping of every
+    `keepalive_time_s` within `keepalive_timeout_s` is dead.
+    """
+
+    address: StrictStr = "127.0.0.1:50051"
     drain_grace_s: Seconds = 5.0
     keepalive_time_s: Seconds = 10.0
     keepalive_timeout_s: Seconds = 5.0
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
+
+class Settings(ServerSettings, LimitSettings):
+    """All that the service is told but its configuration of runs; names of environment variables have no levels."""
+
     def limits(self) -> Limits:
         """Return what of it are limits."""
-        return Limits(
-            message_bytes=self.message_bytes,
-            frame_bytes=self.frame_bytes,
-            calls_per_batch=self.calls_per_batch,
-            in_flight=self.in_flight,
-            history_size=self.history_size,
-            runs=self.runs,
-        )
+        return Limits(**{name: getattr(self, name) for name in LimitSettings.model_fields})
 
 
 def load_settings(
@@ -82,14 +92,21 @@ def load_settings(
     path = config or environment.get(f"{PREFIX}CONFIG")
     configuration = load_configuration(path) if path else Configuration.guarded()
     values = check_table(configuration)
-    values |= _checked(_from_environment(environment), PREFIX, camel=False)
-    values |= _checked({name: value for name, value in flags.items() if value is not None}, "--", camel=False)
+    values |= _checked(Settings, _from_environment(environment), PREFIX)
+    values |= _checked(Settings, {name: value for name, value in flags.items() if value is not None}, "--")
     return Settings(**values), configuration
 
 
 def check_table(configuration: Configuration) -> dict[str, Any]:
     """Return what the file says under `loopguard.server`, by field. Raises `InvalidConfig`."""
-    return _checked(configuration.server, "loopguard.server.", camel=True)
+    table = dict(configuration.server)
+    limits = table.pop("limits", {})
+    if not isinstance(limits, dict):
+        key = "loopguard.server.limits"
+        raise InvalidConfig(key, f"`{key}`: should be an object, not {limits!r}", ("loopguard", "server", "limits"))
+    return _checked(ServerSettings, table, "loopguard.server.") | _checked(
+        LimitSettings, limits, "loopguard.server.limits."
+    )
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
@@ -112,17 +129,18 @@ def _number(text: str) -> Any:
         return text
 
 
-def _checked(values: Mapping[str, Any], source: str, *, camel: bool) -> dict[str, Any]:
+def _checked(model: type[_Table], values: Mapping[str, Any], source: str) -> dict[str, Any]:
     """Check one source by itself, so that the message can name the key as it stands there."""
+    camel = source not in (PREFIX, "--")
     try:
-        settings = Settings.model_validate(dict(values), by_alias=camel, by_name=not camel)
+        settings = model.model_validate(dict(values), by_alias=camel, by_name=not camel)
     except ValidationError as mistake:
         first = mistake.errors(include_url=False, include_context=False)[0]
     else:
         return settings.model_dump(exclude_unset=True)
     name = str(first["loc"][0])
     key = f"{source}{name if camel else name.upper() if source == PREFIX else name.replace('_', '-')}"
-    path = ("loopguard", "server", name) if camel else ()
+    path = tuple(key.split(".")) if camel else ()
     if first["type"] == "extra_forbidden":
         raise InvalidConfig(key, f"unknown key `{key}`", path)
     raise InvalidConfig(key, f"`{key}`: {first['msg'][0].lower()}{first['msg'][1:]}, not {first['input']!r}", path)

@@ -11,6 +11,8 @@ from grpc import StatusCode
 from loopguard.answer_codec import ERROR_DOMAIN
 from loopguard.errors import InvalidConfig, InvalidFrame, LoopguardError, Reason
 
+from .limits import LimitExceeded
+
 CODES: Final = {
     Reason.INVALID_FRAME: StatusCode.INVALID_ARGUMENT,
     Reason.UNKNOWN_CALL: StatusCode.NOT_FOUND,
@@ -51,6 +53,11 @@ def superseded(run_id: str) -> StreamEnd:
     return StreamEnd(Reason.SUPERSEDED, f"run `{run_id}` was opened on another stream")
 
 
+def evicted(run_id: str) -> StreamEnd:
+    """Return the end of a stream whose run was idle too long."""
+    return StreamEnd(Reason.LIMIT_EXCEEDED, f"run `{run_id}` was idle too long and is forgotten")
+
+
 def build_status(
     reason: Reason,
     message: str,
@@ -74,4 +81,6 @@ def build_status(
 
 def refusal_status(refusal: InvalidFrame) -> status_pb2.Status:
     """Build the status of a refused frame."""
-    return build_status(refusal.reason, str(refusal), key=refusal.key if isinstance(refusal, InvalidConfig) else "")
+    key = refusal.key if isinstance(refusal, InvalidConfig) else ""
+    retry_after_s = refusal.retry_after_s if isinstance(refusal, LimitExceeded) else None
+    return build_status(refusal.reason, str(refusal), key=key, retry_after_s=retry_after_s)

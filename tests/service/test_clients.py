@@ -98,7 +98,7 @@ async def test_null_is_absent_and_ten_point_zero_is_ten(server: Server, kind: st
         ("judge", [], Reason.INVALID_FRAME),
         ("judge", [call(" ")], Reason.EMPTY_TOOL),
         ("judge", [call(call_id="x"), call(call_id="x")], Reason.DUPLICATE_CALL),
-        ("judge", [call() for _ in range(257)], Reason.TOO_MANY_CALLS),
+        ("judge", [call() for _ in range(1025)], Reason.TOO_MANY_CALLS),
         ("judge", [call(args=b"x" * (17 << 20))], Reason.TOO_LARGE),
         ("report", Outcome("nobody"), Reason.UNKNOWN_CALL),
         ("record", History([Record("")]), Reason.EMPTY_TOOL),

@@ -123,7 +123,7 @@ async def test_an_argument_of_four_mebibytes_is_judged(guard: Callable[[], Peer]
         ({"calls": batch(pb.Call(tool="exec", args_digest=b"short"))}, "INVALID_FRAME"),
         ({"history": pb.History(records=[pb.Record(tool="t", result_digest=b"1")])}, "INVALID_FRAME"),
         ({"history": pb.History(records=[pb.Record(tool="t", status=99)])}, "INVALID_FRAME"),
-        ({"calls": batch(*[call() for _ in range(257)])}, "TOO_MANY_CALLS"),
+        ({"calls": batch(*[call() for _ in range(1025)])}, "TOO_MANY_CALLS"),
         ({}, "INVALID_FRAME"),
     ],
 )

@@ -20,7 +20,7 @@ def test_without_anything_the_detectors_are_on() -> None:
 
 def test_the_command_line_beats_the_environment_and_that_the_file(tmp_path: Path) -> None:
     file = tmp_path / "guard.json5"
-    file.write_text('{loopguard: {server: {address: "file:1", inFlight: 7.0, runTtlS: 1.5}}}')
+    file.write_text('{loopguard: {server: {address: "file:1", limits: {inFlight: 7.0, runTtlS: 1.5}}}}')
 
     settings, configuration = load_settings(
         {"LOOPGUARD_CONFIG": str(file), "LOOPGUARD_ADDRESS": "env:2", "LOOPGUARD_RUN_TTL_S": "2"},
@@ -36,12 +36,17 @@ def test_the_command_line_beats_the_environment_and_that_the_file(tmp_path: Path
     ("table", "key"),
     [
         ("{port: 5}", "loopguard.server.port"),
-        ("{in_flight: 5}", "loopguard.server.in_flight"),
-        ("{inFlight: 0}", "loopguard.server.inFlight"),
-        ('{inFlight: "5"}', "loopguard.server.inFlight"),
-        ("{inFlight: true}", "loopguard.server.inFlight"),
-        ("{inFlight: 1.5}", "loopguard.server.inFlight"),
-        ("{runTtlS: -1}", "loopguard.server.runTtlS"),
+        ("{inFlight: 5}", "loopguard.server.inFlight"),
+        ("{limits: 5}", "loopguard.server.limits"),
+        ("{limits: {port: 5}}", "loopguard.server.limits.port"),
+        ("{limits: {in_flight: 5}}", "loopguard.server.limits.in_flight"),
+        ("{limits: {inFlight: 0}}", "loopguard.server.limits.inFlight"),
+        ('{limits: {inFlight: "5"}}', "loopguard.server.limits.inFlight"),
+        ("{limits: {inFlight: true}}", "loopguard.server.limits.inFlight"),
+        ("{limits: {inFlight: 1.5}}", "loopguard.server.limits.inFlight"),
+        ("{limits: {runTtlS: -1}}", "loopguard.server.limits.runTtlS"),
+        ("{limits: {callsPerS: 0}}", "loopguard.server.limits.callsPerS"),
+        ("{limits: {callsPerBatch: 1025}}", "loopguard.server.limits.callsPerBatch"),
         ("{address: 5}", "loopguard.server.address"),
         ('{logLevel: "loud"}', "loopguard.server.logLevel"),
     ],
