@@ -219,11 +219,13 @@ class _RunEndReasonEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_RunEndRe
     RUN_END_REASON_UNSPECIFIED: _RunEndReason.ValueType  # 0
     """RUN_END_REASON_UNSPECIFIED is never sent."""
     RUN_END_REASON_SUPERSEDED: _RunEndReason.ValueType  # 1
-    """RUN_END_REASON_SUPERSEDED: the run was opened again, here or on another stream."""
+    """RUN_END_REASON_SUPERSEDED: the run was opened again on another stream."""
     RUN_END_REASON_WRONG_NODE: _RunEndReason.ValueType  # 2
     """RUN_END_REASON_WRONG_NODE: the run belongs to another node."""
     RUN_END_REASON_PROTOCOL: _RunEndReason.ValueType  # 3
-    """RUN_END_REASON_PROTOCOL: a frame before `open`, a second `open` or a frame after `close`."""
+    """RUN_END_REASON_PROTOCOL: a frame before `open`, a second `open` or a frame after `close`. The run itself is kept, and
+    may be opened again on the same stream.
+    """
     RUN_END_REASON_EVICTED: _RunEndReason.ValueType  # 4
     """RUN_END_REASON_EVICTED: the server needed the room, or the run was idle too long."""
 
@@ -233,11 +235,13 @@ class RunEndReason(_RunEndReason, metaclass=_RunEndReasonEnumTypeWrapper):
 RUN_END_REASON_UNSPECIFIED: RunEndReason.ValueType  # 0
 """RUN_END_REASON_UNSPECIFIED is never sent."""
 RUN_END_REASON_SUPERSEDED: RunEndReason.ValueType  # 1
-"""RUN_END_REASON_SUPERSEDED: the run was opened again, here or on another stream."""
+"""RUN_END_REASON_SUPERSEDED: the run was opened again on another stream."""
 RUN_END_REASON_WRONG_NODE: RunEndReason.ValueType  # 2
 """RUN_END_REASON_WRONG_NODE: the run belongs to another node."""
 RUN_END_REASON_PROTOCOL: RunEndReason.ValueType  # 3
-"""RUN_END_REASON_PROTOCOL: a frame before `open`, a second `open` or a frame after `close`."""
+"""RUN_END_REASON_PROTOCOL: a frame before `open`, a second `open` or a frame after `close`. The run itself is kept, and
+may be opened again on the same stream.
+"""
 RUN_END_REASON_EVICTED: RunEndReason.ValueType  # 4
 """RUN_END_REASON_EVICTED: the server needed the room, or the run was idle too long."""
 Global___RunEndReason: _TypeAlias = RunEndReason  # noqa: Y015
@@ -431,7 +435,7 @@ class RunFrames(_message.Message):
     RUN_ID_FIELD_NUMBER: _builtins.int
     FRAMES_FIELD_NUMBER: _builtins.int
     run_id: _builtins.str
-    """run_id names the run."""
+    """run_id names the run; that of a `RunOpen` among the frames has to be the same."""
     @_builtins.property
     def frames(self) -> _containers.RepeatedCompositeFieldContainer[Global___GuardRequest]:
         """frames are in order of their seq."""
@@ -489,7 +493,7 @@ class RunAnswers(_message.Message):
     RUN_ID_FIELD_NUMBER: _builtins.int
     ANSWERS_FIELD_NUMBER: _builtins.int
     run_id: _builtins.str
-    """run_id names the run."""
+    """run_id names the run as the frames did. Empty: what this answers could not be told to belong to any run."""
     @_builtins.property
     def answers(self) -> _containers.RepeatedCompositeFieldContainer[Global___GuardResponse]:
         """answers are in the order of the frames."""
