@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from loopguard.cli import bench_wire
 from loopguard.cli.app import Failure
 from loopguard.cli.inputs import read_lines
 
@@ -17,6 +18,9 @@ app = typer.Typer(no_args_is_help=True, help="Measure loopguard on this machine,
 
 _SUFFIXES = (".json", ".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")
 _ROUNDS_MIN = 5
+
+app.command("stream")(bench_wire.stream)
+app.command("many")(bench_wire.many)
 
 
 @app.command("hash")

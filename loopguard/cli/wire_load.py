@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
 SERVICE: Final = "/loopguard.v1.LoopGuardService/"
+#: What starts the service on a free port, as an argument of Python.
+SERVE: Final = ["-c", "from loopguard.cli import main; main(['serve', '--port', '0', '--log-level', 'warning'])"]
 #: Different calls in turn: more than a history holds, so that none of them repeats.
 VARIANTS: Final = 64
 ARGS_BYTES: Final = 500
@@ -217,12 +219,12 @@ def cpu_seconds(process_id: int) -> float:
 @contextlib.contextmanager
 def running(command: list[str]) -> Iterator[tuple[str, int]]:
     """Run a server in a process of its own; yields its address and process id."""
-    process = subprocess.Popen([sys.executable, "-m", *command], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     try:
         line = process.stdout.readline()
         if not line:
-            raise ConnectionError(f"{command[0]} did not start")
+            raise ConnectionError(f"the server did not start: {' '.join(command)}")
         yield line.split()[-1], process.pid
     finally:
         process.terminate()
@@ -246,9 +248,9 @@ async def compare(load: Load, rounds: int) -> tuple[Measure, Measure]:
     service: list[Measure] = []
     echo: list[Measure] = []
     for _ in range(rounds):
-        with running(["loopguard.server"]) as (address, process_id):
+        with running(SERVE) as (address, process_id):
             service.append(await drive(address, process_id, "loopguard", load))
-        with running(["loopguard.cli.echo_server", str(answer_size(load))]) as (address, process_id):
+        with running(["-m", "loopguard.cli.echo_server", str(answer_size(load))]) as (address, process_id):
             echo.append(await drive(address, process_id, "echo", load))
     return _median(service), _median(echo)
 
