@@ -275,7 +275,7 @@ inline void describe_shell(View text, CallFacts& facts) {
     if (interpreter) facts.flags |= INLINE_CODE;
     facts.family = hash(first, K0);
     if (command.changes) facts.flags |= CHANGES;
-    if (command.waits || command.program.empty()) facts.flags |= WAITS;
+    if (command.waits || trimmed(text).empty()) facts.flags |= WAITS;
 }
 
 // `json` is any accepted JSON; bytes that are none (`readable` false) are the text of a command.
