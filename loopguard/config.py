@@ -62,11 +62,13 @@ class Configuration:
         if value is None:
             return
         # pydantic takes longer to import than everything else here; most files have no table of ours.
+        from loopguard.balanced_limits import build_limits
         from loopguard.config_file import check_loopguard
 
         table: LoopguardTable = check_loopguard(value)
         self.server, self.rules, self.store = table.server, table.rules, table.store
         self.profile, self.profiles = table.profile, table.profiles
+        build_limits(self.profiles.get("balanced", {}))
         self._tools = table.tools
         self.notes = Notes(
             {
