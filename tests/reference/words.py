@@ -46,7 +46,8 @@ CALLS: list[tuple[str, str]] = [
 DIGESTED = [("process", '{"action":"poll","sessionId":"s"}', "poll"), ("weather", '{"city":"Oslo"}', "")]
 WORDS = len(CALLS) + len(DIGESTED)
 COMMANDS = (5, 6, 7, 8)
-POLLS = (9, 10, 12, 13, 24)
+WAIT = 12
+POLLS = (9, 10, WAIT, 13, 24)
 WRITES = (14, 15)
 MISSING = (20, 21)
 
@@ -69,12 +70,13 @@ def shaped(text: str, **details: Any) -> bytes:
 
 
 FAILED = {"status": Status.ERROR, "error": b'"no route"'}
+CANCELLED = {"status": Status.CANCELLED}
 COMMON: list[dict[str, Any]] = [
     {"result": shaped("4 degrees")},
     FAILED,
     {"result": shaped("5 degrees")},
     {"error": b'"gone"'},
-    {"status": Status.CANCELLED},
+    CANCELLED,
     {"status": Status.INVALID_ARGUMENTS, "error": b'"city?"'},
     {"status": Status.DENIED},
     {"status": Status.UNKNOWN_TOOL},

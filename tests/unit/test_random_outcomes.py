@@ -153,7 +153,12 @@ def test_errors_and_private_outcomes_are_the_same_alike(
 ) -> None:
     tool, args = call
     values = [value, data.draw(changed(value))]
-    records = [Record(tool, args, status=status, **{field: text_of(each)}) for each in values]
+    records = [
+        Record(tool, args, status=status, error=text_of(each))
+        if field == "error"
+        else Record(tool, args, status=status, private=text_of(each))
+        for each in values
+    ]
 
     agree([History(records), asked(tool, args)])
 
@@ -171,8 +176,9 @@ WORDINGS = st.lists(
 @given(WORDINGS, WORDINGS, st.sampled_from([Status.ERROR, None, Status.DENIED, Status.UNKNOWN_TOOL]), st.booleans())
 def test_missing_tools_are_named_alike(one: str, two: str, status: Status | None, as_result: bool) -> None:
     def record(text: str) -> Record:
-        shaped = text_of({"content": [{"type": "text", "text": text}]})
-        return Record("fly", None, status=status, **{"result": shaped} if as_result else {"error": text_of(text)})
+        if as_result:
+            return Record("fly", status=status, result=text_of({"content": [{"type": "text", "text": text}]}))
+        return Record("fly", status=status, error=text_of(text))
 
     agree([History([record(one)]), asked("fly", b"[1]")], unknownToolThreshold=1)
     agree([History([record(one), record(two)]), asked("fly", b"[1]")], unknownToolThreshold=2)
