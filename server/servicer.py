@@ -9,10 +9,10 @@ import grpc
 import grpc.aio
 from google.protobuf.message import DecodeError
 
-import loopguard
 from loopguard import answer_codec
 from loopguard.answer_codec import STATUS_TRAILER
-from loopguard.errors import Reason
+from loopguard.errors import InvalidInput, Reason
+from loopguard.fingerprint.masked import inspect_masked
 from loopguard.model import DIGEST_SCHEME
 from loopguard.v1 import guard_pb2 as pb
 
@@ -163,9 +163,10 @@ class Servicer:
             request = pb.FingerprintRequest.FromString(data)
         except DecodeError:
             await abort(context, StreamEnd(Reason.INVALID_FRAME, "a message that is no valid protobuf"))
-        if request.masks:
-            await abort(context, StreamEnd(Reason.UNIMPLEMENTED, "Fingerprint: `masks` are not built yet"))
-        seen = loopguard.inspect(request.json)
+        try:
+            seen = inspect_masked(request.json, request.masks)
+        except InvalidInput as mistake:
+            await abort(context, StreamEnd(Reason.INVALID_FRAME, str(mistake)))
         response = pb.FingerprintResponse(
             digest=seen.digest, flags=answer_codec.to_flags(seen.flags), digest_scheme=DIGEST_SCHEME
         )

@@ -44,6 +44,26 @@ async def test_fingerprint_leaves_the_canonical_text_out(channel: grpc.aio.Chann
     assert (response.canonical, list(response.flags), len(response.digest)) == (b"", [pb.JSON_FLAG_OPAQUE], 16)
 
 
+async def test_fingerprint_masks_the_kinds_that_are_named(channel: grpc.aio.Channel) -> None:
+    stub = guard_pb2_grpc.LoopGuardServiceStub(channel)
+    texts = [b'"2024-01-02T03:04:05Z pid=41"', b'"2025-11-12T13:14:15Z pid=97"']
+
+    masked = [await stub.Fingerprint(pb.FingerprintRequest(json=text, masks=["default"])) for text in texts]
+    plain = [await stub.Fingerprint(pb.FingerprintRequest(json=text)) for text in texts]
+
+    assert masked[0].digest == masked[1].digest
+    assert plain[0].digest != plain[1].digest
+
+
+async def test_fingerprint_refuses_an_unknown_kind(channel: grpc.aio.Channel) -> None:
+    stub = guard_pb2_grpc.LoopGuardServiceStub(channel)
+
+    with pytest.raises(grpc.aio.AioRpcError, match="everything") as error:
+        await stub.Fingerprint(pb.FingerprintRequest(json=b"1", masks=["everything"]))
+
+    assert Ended(error.value).reason == "INVALID_FRAME"
+
+
 async def test_fingerprint_refuses_what_is_no_protobuf(channel: grpc.aio.Channel) -> None:
     with pytest.raises(grpc.aio.AioRpcError) as error:
         await channel.unary_unary(METHOD + "Fingerprint")(b"\xff")
