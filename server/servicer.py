@@ -17,11 +17,14 @@ from loopguard.model import DIGEST_SCHEME
 from loopguard.v1 import guard_pb2 as pb
 
 from .conversation import GuardConversation, ManyConversation
+from .limits import LimitExceeded
 from .status import StreamEnd
 
 if TYPE_CHECKING:
+    from .access import Access
     from .limits import Limits
     from .sessions import Sessions
+    from .tokens import Grant
 
 SERVICE = pb.DESCRIPTOR.services_by_name["LoopGuardService"].full_name
 
@@ -42,11 +45,13 @@ class Conversation(Protocol):
 class Stream:
     """One open stream: its answers, and between them what the server says by itself."""
 
-    def __init__(self, context: grpc.aio.ServicerContext[bytes, bytes]) -> None:
+    def __init__(self, context: grpc.aio.ServicerContext[bytes, bytes], grant: Grant) -> None:
         self._context = context
+        self.grant = grant
         # gRPC allows one write at a time, and two tasks write here.
         self._writing = asyncio.Lock()
         self._saying: set[asyncio.Task[None]] = set()
+        self._over = False
         self.conversation: Conversation
 
     async def serve(self) -> None:
@@ -55,7 +60,7 @@ class Stream:
         read: Any = self._context.read
         write, receive = self._context.write, self.conversation.receive
         try:
-            while (data := await read()) is not grpc.aio.EOF:
+            while (data := await read()) is not grpc.aio.EOF and not self._over:
                 answer = receive(data)
                 async with self._writing:
                     await write(answer)
@@ -73,7 +78,8 @@ class Stream:
         saying.add_done_callback(self._saying.discard)
 
     def end(self, end: StreamEnd) -> None:
-        """End the stream soon."""
+        """End the stream soon, and take no message before that."""
+        self._over = True
         self.say(b"", end)
 
     async def _say(self, message: bytes, end: StreamEnd | None) -> None:
@@ -96,8 +102,9 @@ async def abort(context: grpc.aio.ServicerContext[Any, Any], end: StreamEnd) -> 
 class Servicer:
     """Takes streams in and knows which are open."""
 
-    def __init__(self, sessions: Sessions, limits: Limits) -> None:
+    def __init__(self, sessions: Sessions, limits: Limits, access: Access) -> None:
         self._sessions = sessions
+        self._access = access
         self._limits = limits
         self._streams: set[Stream] = set()
         self._connections: dict[str, int] = {}
@@ -127,14 +134,28 @@ class Servicer:
         )
 
     async def _guard(self, _requests: Any, context: grpc.aio.ServicerContext[bytes, bytes]) -> None:
-        stream = Stream(context)
-        stream.conversation = GuardConversation(self._sessions, self._limits, "", stream)
+        stream = Stream(context, await self._admit(context))
+        stream.conversation = GuardConversation(self._sessions, self._limits, stream.grant.tenant, stream)
         await self._serve(stream, context)
 
     async def _guard_many(self, _requests: Any, context: grpc.aio.ServicerContext[bytes, bytes]) -> None:
-        stream = Stream(context)
-        stream.conversation = ManyConversation(self._sessions, self._limits, "", stream)
+        stream = Stream(context, await self._admit(context))
+        stream.conversation = ManyConversation(self._sessions, self._limits, stream.grant.tenant, stream)
         await self._serve(stream, context)
+
+    async def _admit(self, context: grpc.aio.ServicerContext[bytes, bytes]) -> Grant:
+        try:
+            return self._access.admit(context.invocation_metadata() or ())
+        except StreamEnd as refused:
+            await abort(context, refused)
+            raise
+
+    def expel(self) -> int:
+        """End the streams whose token is no longer known; return how many."""
+        expelled = [stream for stream in self._streams if not self._access.holds(stream.grant)]
+        for stream in expelled:
+            stream.end(StreamEnd(Reason.UNAUTHENTICATED, "the token of this stream is no longer valid"))
+        return len(expelled)
 
     async def _serve(self, stream: Stream, context: grpc.aio.ServicerContext[bytes, bytes]) -> None:
         if self._draining:
@@ -159,6 +180,11 @@ class Servicer:
                 self._empty.set()
 
     async def _fingerprint(self, data: bytes, context: grpc.aio.ServicerContext[bytes, bytes]) -> bytes:
+        grant = await self._admit(context)
+        try:
+            self._sessions.charge(grant.tenant, 1)
+        except LimitExceeded as refused:
+            await abort(context, StreamEnd(refused.reason, str(refused), retry_after_s=refused.retry_after_s))
         try:
             request = pb.FingerprintRequest.FromString(data)
         except DecodeError:

@@ -231,6 +231,10 @@ class Sessions:
             )
         session.tenant.charge(calls, now)
 
+    def charge(self, tenant: str, calls: int) -> None:
+        """Count calls that belong to no run. Raises `LimitExceeded`."""
+        self.tenants.of(tenant).charge(calls, self._now())
+
     def release(self, session: Session, owner: Owner) -> None:
         """Let go of a run whose stream has ended; it is kept for resuming, unless its tenant has too many of those."""
         if session.owner is owner:

@@ -5,21 +5,22 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictStr, ValidationError
 from pydantic.alias_generators import to_camel
 
 from loopguard.config import Configuration, load_configuration
 from loopguard.errors import InvalidConfig
 
+from .exposure import check_exposure
 from .limits import CALLS_PER_BATCH_MAX, Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 #: What the names of our environment variables start with.
 PREFIX = "LOOPGUARD_"
-#: Variables of that name that are read elsewhere (`_core`) or name the configuration file.
-_NOT_FIELDS = frozenset({"CPU", "CONFIG"})
+#: Variables of that name that are read elsewhere (`_core`).
+_NOT_FIELDS = frozenset({"CPU"})
 
 
 def _whole(value: object) -> object:
@@ -61,18 +62,30 @@ class ServerSettings(_Table):
     """Keys of `loopguard.server` but `limits`, in camel case there.
 
     `drain_grace_s` is how long clients may finish after a SIGTERM; a peer that doesn't answer a ping of every
-    `keepalive_time_s` within `keepalive_timeout_s` is dead.
+    `keepalive_time_s` within `keepalive_timeout_s` is dead. With `tls_client_ca` clients need a certificate that it
+    signed; `tokens_file` says which tokens are which tenant's; `allow_insecure` lets others in without TLS.
     """
 
     address: StrictStr = "127.0.0.1:50051"
+    tls_certificate: StrictStr | None = None
+    tls_key: StrictStr | None = None
+    tls_client_ca: StrictStr | None = None
+    tokens_file: StrictStr | None = None
+    allow_insecure: StrictBool = False
     drain_grace_s: Seconds = 5.0
     keepalive_time_s: Seconds = 10.0
     keepalive_timeout_s: Seconds = 5.0
+    reload_poll_s: Annotated[Seconds, Field(gt=0)] = 1.0
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
 
 class Settings(ServerSettings, LimitSettings):
-    """All that the service is told but its configuration of runs; names of environment variables have no levels."""
+    """All that the service is told but its configuration of runs, which stands in the file `config`.
+
+    Names of environment variables have no levels.
+    """
+
+    config: StrictStr | None = None
 
     def limits(self) -> Limits:
         """Return what of it are limits."""
@@ -93,8 +106,11 @@ def load_settings(
     configuration = load_configuration(path) if path else Configuration.guarded()
     values = check_table(configuration)
     values |= _checked(Settings, _from_environment(environment), PREFIX)
+    values.pop("config", None)
     values |= _checked(Settings, {name: value for name, value in flags.items() if value is not None}, "--")
-    return Settings(**values), configuration
+    settings = Settings(**values, config=path)
+    check_exposure(settings)
+    return settings, configuration
 
 
 def check_table(configuration: Configuration) -> dict[str, Any]:
@@ -118,7 +134,7 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
         field = Settings.model_fields.get(name.lower())
         if field is None:
             raise InvalidConfig(variable, f"unknown environment variable `{variable}`")
-        values[name.lower()] = _number(text) if field.annotation in (int, float) else text
+        values[name.lower()] = _READ.get(field.annotation, str)(text)
     return values
 
 
@@ -127,6 +143,13 @@ def _number(text: str) -> Any:
         return float(text)
     except ValueError:
         return text
+
+
+def _switch(text: str) -> Any:
+    return {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
+
+
+_READ: dict[Any, Callable[[str], Any]] = {int: _number, float: _number, bool: _switch}
 
 
 def _checked(model: type[_Table], values: Mapping[str, Any], source: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 #: Every command is a module of this package, imported when its word is the first one.
-COMMANDS = ("serve", "replay", "explain", "conformance", "config", "hash", "bench", "doctor")
+COMMANDS = ("serve", "replay", "explain", "conformance", "config", "hash", "bench", "doctor", "token")
 
 #: The extra that a command needs, and the modules that are missing without it.
 _NEEDS = {

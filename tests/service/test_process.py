@@ -26,7 +26,7 @@ def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
 
     def start(*, address: str = "127.0.0.1:0", **variables: str) -> subprocess.Popen[str]:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("LOOPGUARD_")}
-        environment |= {"LOOPGUARD_ADDRESS": address, **variables}
+        environment |= {"LOOPGUARD_ADDRESS": address} | variables
         process = subprocess.Popen(
             [sys.executable, "-W", "error", "-m", "loopguard.server"],
             env=environment,
@@ -96,6 +96,9 @@ async def test_it_listens_on_a_socket_file(start: Callable[..., subprocess.Popen
         ({"LOOPGUARD_IN_FLIGHT": "0"}, "LOOPGUARD_IN_FLIGHT"),
         ({"LOOPGUARD_INFLIGHT": "5"}, "unknown environment variable `LOOPGUARD_INFLIGHT`"),
         ({"LOOPGUARD_CONFIG": "/nowhere.json5"}, "/nowhere.json5"),
+        ({"LOOPGUARD_TOKENS_FILE": "/nowhere"}, "/nowhere: No such file"),
+        ({"LOOPGUARD_TLS_CERTIFICATE": "/nowhere", "LOOPGUARD_TLS_KEY": "/nowhere"}, "/nowhere: No such file"),
+        ({"LOOPGUARD_ADDRESS": "0.0.0.0:0"}, "there is no TLS"),
     ],
 )
 def test_a_bad_setting_is_one_line_and_exit_2(
@@ -118,3 +121,36 @@ def test_an_address_in_use_is_one_line_and_exit_2(start: Callable[..., subproces
 
     assert process.returncode == 2
     assert "can't listen" in errors.splitlines()[-1]
+
+
+def test_what_is_open_to_others_is_said_at_the_start(start: Callable[..., subprocess.Popen[str]]) -> None:
+    process = start(address="0.0.0.0:0", LOOPGUARD_ALLOW_INSECURE="true")
+    address_of(process)
+
+    process.send_signal(signal.SIGTERM)
+    _, errors = process.communicate(timeout=10)
+
+    (line,) = [line for line in errors.splitlines() if "without TLS" in line]
+    assert '"level": "warning"' in line
+
+
+async def test_a_sighup_reloads_and_a_bad_configuration_changes_nothing(
+    start: Callable[..., subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    file = tmp_path / "guard.json5"
+    file.write_text("{tools: {loopDetection: {enabled: true, historySize: 40}}}")
+    process = start(LOOPGUARD_CONFIG=str(file), LOOPGUARD_RELOAD_POLL_S="3600")
+    sizes = []
+    assert process.stderr is not None
+    async with grpc.aio.insecure_channel(address_of(process)) as channel:
+        for text, event in ((None, ""), ("{tools: 5}", "reload failed"), ("{tools: {}}", "reloaded")):
+            if text is not None:
+                file.write_text(text)
+                process.send_signal(signal.SIGHUP)
+                while f'"event": "{event}"' not in process.stderr.readline():
+                    assert process.poll() is None
+            peer = Peer(channel)
+            sizes.append((await peer.open(config={})).opened.config.history_size)
+            await peer.close()
+
+    assert sizes == [40, 40, 30]

@@ -36,13 +36,16 @@ class Ended(Exception):
 class Peer:
     """One raw stream of `Guard` or `GuardMany`."""
 
-    def __init__(self, channel: grpc.aio.Channel, method: str = "Guard") -> None:
-        self._call: Any = channel.stream_stream(METHOD + method)()
+    def __init__(self, channel: grpc.aio.Channel, method: str = "Guard", metadata: Any = None) -> None:
+        self._call: Any = channel.stream_stream(METHOD + method)(metadata=metadata)
         self._many = method == "GuardMany"
         self._seq = 0
 
     async def send(self, data: bytes) -> None:
-        await self._call.write(data)
+        try:
+            await self._call.write(data)
+        except grpc.aio.AioRpcError as error:
+            raise Ended(error) from None
 
     async def read(self) -> Any:
         try:

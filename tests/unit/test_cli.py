@@ -256,6 +256,28 @@ def test_a_folder_without_traces_is_bad_input(loopguard: Loopguard, tmp_path: Pa
     assert f"{tmp_path}: no traces below this folder" in err
 
 
+def test_a_token_fits_the_line_that_lets_it_in(loopguard: Loopguard, tmp_path: Path) -> None:
+    from loopguard.server.tokens import Tokens
+
+    code, out, _ = loopguard("token", "acme")
+    token, entry = out.splitlines()
+    (tmp_path / "tokens").write_text(entry)
+
+    found = Tokens.load(str(tmp_path / "tokens")).find(token)
+
+    assert code == 0
+    assert len(token) >= 43
+    assert found is not None
+    assert found.tenant == "acme"
+
+
+def test_a_token_is_made_for_no_name_that_is_none(loopguard: Loopguard) -> None:
+    code, out, err = loopguard("token", "a b")
+
+    assert (code, out) == (2, "")
+    assert "tenant's name" in err
+
+
 def test_without_a_command_the_help_is_shown(loopguard: Loopguard) -> None:
     code, out, err = loopguard()
 

@@ -24,11 +24,11 @@ def test_the_command_line_beats_the_environment_and_that_the_file(tmp_path: Path
 
     settings, configuration = load_settings(
         {"LOOPGUARD_CONFIG": str(file), "LOOPGUARD_ADDRESS": "env:2", "LOOPGUARD_RUN_TTL_S": "2"},
-        address="flag:3",
+        address="localhost:3",
         log_level=None,
     )
 
-    assert (settings.address, settings.run_ttl_s, settings.in_flight) == ("flag:3", 2.0, 7)
+    assert (settings.address, settings.run_ttl_s, settings.in_flight) == ("localhost:3", 2.0, 7)
     assert configuration.effective().enabled is None
 
 

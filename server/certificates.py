@@ -1,0 +1,87 @@
+"""TLS: the server's certificate and key, and whose clients' certificates it takes, read anew without a restart."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import grpc
+
+from loopguard.errors import InvalidConfig
+
+if TYPE_CHECKING:
+    from .settings import Settings
+
+_EXPIRED: Final = 10
+_KEY = "loopguard.server.tlsCertificate"
+
+
+class Certificate:
+    """A checked certificate with its key; `expires_at` is in seconds since 1970."""
+
+    def __init__(self, configuration: grpc.ServerCertificateConfiguration, expires_at: float) -> None:
+        self.configuration = configuration
+        self.expires_at = expires_at
+
+    @classmethod
+    def load(cls, settings: Settings) -> Certificate:
+        """Read the files. Raises `InvalidConfig` if they don't fit together or the certificate has expired."""
+        certificate, key, authority = settings.tls_certificate, settings.tls_key, settings.tls_client_ca
+        assert certificate is not None
+        assert key is not None
+        try:
+            expires_at = _expiry_of(certificate, key)
+            if authority:
+                ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_verify_locations(authority)
+            configuration = grpc.ssl_server_certificate_configuration(
+                [(Path(key).read_bytes(), Path(certificate).read_bytes())],
+                root_certificates=Path(authority).read_bytes() if authority else None,
+            )
+        except ssl.SSLCertVerificationError as mistake:
+            said = "has expired" if mistake.verify_code == _EXPIRED else f"is refused: {mistake.verify_message}"
+            raise InvalidConfig(_KEY, f"the certificate {certificate} {said}") from None
+        except ssl.SSLError as mistake:
+            files = ", ".join(filter(None, (certificate, key, authority)))
+            raise InvalidConfig(_KEY, f"TLS with {files}: {mistake.reason or mistake}") from None
+        except OSError as mistake:
+            raise InvalidConfig(_KEY, f"{mistake.filename or certificate}: {mistake.strerror}") from None
+        return cls(configuration, expires_at)
+
+
+def _expiry_of(certificate: str, key: str) -> float:
+    """Return when a certificate expires, by letting it prove itself to a client that trusts nothing else."""
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    # An encrypted key would have the passphrase asked for on the terminal.
+    server.load_cert_chain(certificate, key, password="")
+    client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    client.check_hostname = False
+    client.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    client.load_verify_locations(certificate)
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    asking, answering = client.wrap_bio(to_client, to_server), server.wrap_bio(to_server, to_client, server_side=True)
+    for side in (asking, answering, asking):
+        try:
+            side.do_handshake()
+        except ssl.SSLWantReadError:
+            continue
+    proven = asking.getpeercert()
+    return ssl.cert_time_to_seconds(str(proven["notAfter"])) if proven else 0.0
+
+
+class Certificates:
+    """The certificate in use; gRPC asks for it at each handshake."""
+
+    def __init__(self, current: Certificate, *, wants_client: bool) -> None:
+        self.current = current
+        self._wants_client = wants_client
+
+    def use(self, certificate: Certificate) -> None:
+        """Present this one from the next handshake on; open connections stay."""
+        self.current = certificate
+
+    def credentials(self) -> grpc.ServerCredentials:
+        """Return what to give to the server."""
+        return grpc.dynamic_ssl_server_credentials(
+            self.current.configuration, lambda: self.current.configuration, self._wants_client
+        )

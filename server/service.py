@@ -1,0 +1,213 @@
+"""A server with all that belongs to it: what it listens on, what it reads anew, what it forgets."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from typing import TYPE_CHECKING, Any
+
+import grpc
+import grpc.aio
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc  # type: ignore[import-untyped]  # has no stubs
+from grpc_reflection.v1alpha import reflection  # type: ignore[import-untyped]  # has no stubs
+
+import loopguard
+from loopguard.config import load_configuration
+from loopguard.engine import Engine
+
+from .access import Access
+from .certificates import Certificate, Certificates
+from .exposure import is_local
+from .limits import GRPC_HEADROOM_BYTES, GRPC_HEADROOM_STREAMS
+from .reload import Part, Reloader
+from .servicer import SERVICE, Servicer
+from .sessions import Sessions
+from .settings import check_table
+from .tokens import Tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from loopguard.config import Configuration
+
+    from .settings import Settings
+
+_log = logging.getLogger("loopguard.server")
+
+#: After the streams were ended, how long gRPC may take to say so to the clients.
+_FLUSH_S = 1.0
+#: How often runs are looked through for those that are kept too long, as a part of that time.
+_SWEEPS_PER_TTL = 10
+
+
+class AddressUnavailable(OSError):
+    """The address can't be listened on."""
+
+
+def tell_guards(configuration: Configuration) -> None:
+    """Log which guards are on and why."""
+    effective = configuration.effective()
+    state = {True: "on", False: "off", None: "off (not set)"}[effective.enabled]
+    _log.info(
+        "guards",
+        extra={
+            "rolling_detectors": state,
+            "post_compaction_guard": "off" if effective.enabled is False else "on",
+            "identical_error_guard": "on",
+            "because": configuration.source,
+        },
+    )
+
+
+class Service:
+    """A server with all that belongs to it."""
+
+    def __init__(
+        self, settings: Settings, configuration: Configuration, *, now: Callable[[], float] = time.monotonic
+    ) -> None:
+        limits = settings.limits()
+        self._settings = settings
+        self._parts: list[Part[Any]] = []
+        self._engine = Engine(configuration, now=now, history_limit=limits.history_size)
+        self._access = Access(self._load_tokens())
+        self._certificates = self._load_certificates()
+        if settings.config is not None:
+            self._parts.append(Part("configuration", (settings.config,), self._read_configuration, self._configure))
+        self.sessions = Sessions(self._engine, limits, now=now, version=loopguard.__version__)
+        self.servicer = Servicer(self.sessions, limits, self._access)
+        self._server = grpc.aio.server(options=channel_options(settings))
+        self._server.add_generic_rpc_handlers((self.servicer.handlers(),))
+        self._health = health.aio.HealthServicer()
+        health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
+        reflection.enable_server_reflection(
+            (SERVICE, health_pb2.DESCRIPTOR.services_by_name["Health"].full_name, reflection.SERVICE_NAME),
+            self._server,
+        )
+        self._reloader = Reloader(self._parts, self._reloaded)
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def _load_tokens(self) -> Tokens | None:
+        path = self._settings.tokens_file
+        if path is None:
+            return None
+        self._parts.append(Part("tokens", (path,), lambda: Tokens.load(path), self._use_tokens))
+        return Tokens.load(path)
+
+    def _use_tokens(self, tokens: Tokens) -> None:
+        self._access.use(tokens)
+        ended = self.servicer.expel()
+        if ended:
+            _log.info("tokens removed", extra={"streams_ended": ended})
+
+    def _load_certificates(self) -> Certificates | None:
+        settings = self._settings
+        paths = tuple(filter(None, (settings.tls_certificate, settings.tls_key, settings.tls_client_ca)))
+        if not paths:
+            return None
+        self._parts.append(Part("certificate", paths, lambda: Certificate.load(settings), self._use_certificate))
+        return Certificates(Certificate.load(settings), wants_client=settings.tls_client_ca is not None)
+
+    def _use_certificate(self, certificate: Certificate) -> None:
+        assert self._certificates is not None
+        self._certificates.use(certificate)
+
+    def _read_configuration(self) -> Configuration:
+        assert self._settings.config is not None
+        configuration = load_configuration(self._settings.config)
+        check_table(configuration)
+        return configuration
+
+    def _configure(self, configuration: Configuration) -> None:
+        before = self._engine.configuration
+        self._engine.configure(configuration)
+        if configuration.server != before.server:
+            _log.warning("a restart is needed", extra={"because": "`loopguard.server` has changed"})
+        tell_guards(configuration)
+
+    def _reloaded(self, what: str, well: bool) -> None:
+        """Count a reload."""
+
+    async def reload(self) -> None:
+        """Read the configuration, tokens and certificates anew."""
+        await self._reloader.reload()
+
+    def reload_soon(self) -> None:
+        """Do that without being waited for."""
+        task = asyncio.create_task(self.reload())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def start(self) -> str:
+        """Listen, and return the address with the port in use. Raises `AddressUnavailable`."""
+        wanted = self._settings.address
+        try:
+            if self._certificates is None:
+                port = self._server.add_insecure_port(wanted)
+            else:
+                port = self._server.add_secure_port(wanted, self._certificates.credentials())
+        except RuntimeError as mistake:
+            raise AddressUnavailable(f"can't listen on {wanted}: {mistake}") from None
+        await self._server.start()
+        for name in ("", SERVICE):
+            await self._health.set(name, health_pb2.HealthCheckResponse.SERVING)
+        self._tasks.add(asyncio.create_task(self._sweep()))
+        if self._parts:
+            self._tasks.add(asyncio.create_task(self._reloader.watch(self._settings.reload_poll_s)))
+        address = wanted if wanted.startswith("unix") else f"{wanted.rpartition(':')[0]}:{port}"
+        self._tell_exposure(address)
+        return address
+
+    def _tell_exposure(self, address: str) -> None:
+        settings = self._settings
+        told = {
+            "address": address,
+            "tls": "mutual" if settings.tls_client_ca else "on" if self._certificates else "off",
+            "tokens": "on" if settings.tokens_file else "off",
+        }
+        if is_local(address):
+            _log.info("listening", extra=told)
+        elif self._certificates is None:
+            _log.warning("listening without TLS where others can reach it, as `allowInsecure` says", extra=told)
+        elif not settings.tokens_file and not settings.tls_client_ca:
+            _log.warning("listening where others can reach it, and asking for no credentials", extra=told)
+        else:
+            _log.info("listening", extra=told)
+
+    async def _sweep(self) -> None:
+        ttl_s, idle_s = self._settings.run_ttl_s, self._settings.idle_timeout_s
+        while True:
+            await asyncio.sleep(max(1.0, min(ttl_s, idle_s) / _SWEEPS_PER_TTL))
+            self.sessions.evict(ttl_s)
+            self.sessions.evict_idle(idle_s)
+
+    async def stop(self) -> None:
+        """Say that we go, let the clients finish, and stop."""
+        _log.info("draining", extra={"streams": self.servicer.open_streams, "grace_s": self._settings.drain_grace_s})
+        await self._health.enter_graceful_shutdown()
+        await self.servicer.drain(self._settings.drain_grace_s)
+        for task in tuple(self._tasks):
+            task.cancel()
+        await self._server.stop(_FLUSH_S)
+        _log.info("stopped")
+
+
+def channel_options(settings: Settings) -> list[tuple[str, int]]:
+    """Return gRPC's options: its limits just above ours, and pings in both directions so that dead peers are reaped."""
+    ping_ms, timeout_ms = round(settings.keepalive_time_s * 1000), round(settings.keepalive_timeout_s * 1000)
+    return [
+        ("grpc.max_receive_message_length", settings.message_bytes + GRPC_HEADROOM_BYTES),
+        ("grpc.max_send_message_length", -1),
+        ("grpc.max_concurrent_streams", settings.streams_per_connection + GRPC_HEADROOM_STREAMS),
+        ("grpc.so_reuseport", 0),
+        ("grpc.keepalive_time_ms", ping_ms),
+        ("grpc.keepalive_timeout_ms", timeout_ms),
+        ("grpc.keepalive_permit_without_calls", 1),
+        # A frozen peer is only found in time if pings need no data in between and their own time-out is set too.
+        ("grpc.http2.ping_timeout_ms", timeout_ms),
+        ("grpc.http2.max_pings_without_data", 0),
+        ("grpc.http2.min_sent_ping_interval_without_data_ms", ping_ms),
+        # Clients may ping every second; without this they are sent away with too_many_pings.
+        ("grpc.http2.min_recv_ping_interval_without_data_ms", 500),
+        ("grpc.http2.max_ping_strikes", 0),
+    ]
