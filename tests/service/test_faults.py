@@ -284,3 +284,18 @@ async def test_an_evicted_run_is_built_again(server: Server, proxy: Proxy, kind:
         await run.close()
 
     assert (verdict.action, run.raw.opened.last_seq) == (Action.BLOCK, 0)
+
+
+@pytest.mark.parametrize("kind", ["tasks", "tasks-many"])
+async def test_hundreds_of_runs_come_back_at_once_and_lose_nothing(server: Server, proxy: Proxy, kind: str) -> None:
+    async with Client(kind, proxy.address) as client:
+        runs = [await client.open_run(f"run-{number}") for number in range(100)]
+        await asyncio.gather(*(run.judge([call()]) for run in runs))
+
+        proxy.cut()
+        verdicts = await asyncio.wait_for(asyncio.gather(*(run.report(done("c1")) for run in runs)), 30)
+        await asyncio.gather(*(run.close() for run in runs))
+
+    assert {(verdict.call_id, verdict.action) for verdict in verdicts} == {("c1", Action.ALLOW)}
+    assert {run.raw.opened.epoch for run in runs} == {2}
+    assert len(server.sessions) == 0
