@@ -22,7 +22,7 @@ async def serve(answer: bytes) -> None:
         while await read() is not grpc.aio.EOF:
             await write(answer)
 
-    handler = grpc.stream_stream_rpc_method_handler(handle)
+    handler: Any = grpc.stream_stream_rpc_method_handler(handle)
     server = grpc.aio.server(options=[("grpc.max_receive_message_length", -1)])
     server.add_generic_rpc_handlers(
         (grpc.method_handlers_generic_handler(SERVICE, {"Guard": handler, "GuardMany": handler}),)
