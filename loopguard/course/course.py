@@ -112,14 +112,14 @@ class Course:
             self._begin_stretch(call, outcome, turn, call_id)
         else:
             self._since_news += 1
-            if news is not News.WEAK:
+            if news is not News.WEAK and not patient:
                 moment.stall = self._stall.add(0, turn, call_id)
             self._count_repeats(moment, turn, call_id, patient)
         if not outcome.failed and not call.note:
             self._successes[call.program] = self._successes.get(call.program, 0) + 1
             if call.changes and news is News.NEWS:
                 self._successes.clear()
-        self._count_rows(moment, turn, call_id)
+        self._count_rows(moment, turn, call_id, patient)
         if outcome.status is not Status.UNKNOWN_TOOL and not call.note and not outcome.failed:
             self._unknown.reset()
         elif outcome.status is Status.UNKNOWN_TOOL:
@@ -157,13 +157,13 @@ class Course:
         if call.note:
             return
         if outcome.failed or outcome.informative:
-            self._count_likenesses(moment, turn, call_id)
+            self._count_likenesses(moment, turn, call_id, patient)
         if outcome.failed and not outcome.empty:
-            self._count_failures(moment, turn, call_id)
+            self._count_failures(moment, turn, call_id, patient)
         elif not outcome.failed and outcome.informative and not moment.poll and not call.changes:
             tally = self._raise((_ANSWER, call.family or call.number, outcome.same), turn, call_id)
             compare(tally, call, LIKENESS)
-            answers = self._counted(tally)
+            answers = self._counted(tally, -patient)
             if answers is not NONE:
                 moment.answers = answers
                 moment.alike_answers = Count(min(answers.number, tally.alike), tally.call_ids)
@@ -174,10 +174,10 @@ class Course:
         if rounds:
             moment.failing_rounds = Count(rounds, list(self._rounds.call_ids)[-rounds * length :])
 
-    def _count_likenesses(self, moment: Moment, turn: int, call_id: str) -> None:
+    def _count_likenesses(self, moment: Moment, turn: int, call_id: str, patient: int) -> None:
         call, outcome = moment.call, moment.outcome
         if not moment.poll and call.near != call.same:
-            near = self._counted(self._raise((_NEAR, call.near, outcome.same), turn, call_id))
+            near = self._counted(self._raise((_NEAR, call.near, outcome.same), turn, call_id), -patient)
             if near is not NONE:
                 moment.near = near
         # A change in a new spelling may have moved what a likeness leaves out.
@@ -187,30 +187,32 @@ class Course:
             if likeness == outcome.digitless and moment.poll:
                 continue
             key = (_LIKE, call.same, likeness)
-            found = self._counted(self._tallies.count(key, span, self._step, turn, call_id))
+            found = self._counted(self._tallies.count(key, span, self._step, turn, call_id), -patient)
             if found.number > moment.likely.number:
                 moment.likely = found
 
-    def _count_failures(self, moment: Moment, turn: int, call_id: str) -> None:
+    def _count_failures(self, moment: Moment, turn: int, call_id: str, patient: int) -> None:
         call, outcome = moment.call, moment.outcome
         worked = self._successes.get(call.program, 0)
         tally = self._raise((_ERROR, call.number, outcome.same, worked), turn, call_id)
         compare(tally, call, LIKENESS)
-        failures = self._counted(tally)
+        failures = self._counted(tally, -patient)
         if failures is not NONE:
             moment.failures = failures
             moment.alike_failures = Count(min(failures.number, tally.alike), tally.call_ids)
             moment.repeated_words = tally.repeats
         if not outcome.verdict:
             for signature in outcome.signatures:
-                found = self._counted(self._raise((_SIGNATURE, call.program, signature, worked), turn, call_id))
+                found = self._counted(
+                    self._raise((_SIGNATURE, call.program, signature, worked), turn, call_id), -patient
+                )
                 if found.number > moment.signatures.number:
                     moment.signatures = found
 
-    def _count_rows(self, moment: Moment, turn: int, call_id: str) -> None:
+    def _count_rows(self, moment: Moment, turn: int, call_id: str, patient: int) -> None:
         call, outcome = moment.call, moment.outcome
         moves = call.tool_class is ToolClass.MOVE or call.bare
-        if not (outcome.transient or moment.poll or call.note or moves):
+        if not (outcome.transient or moment.poll or call.note or moves or patient):
             self._count_spread(moment, turn, call_id)
         if outcome.failed and not outcome.empty and not outcome.verdict:
             moment.cascade = self._cascade.add(outcome.signatures, turn, call_id)

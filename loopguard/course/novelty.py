@@ -17,6 +17,8 @@ _ERRORS: Final = 128
 _CHANGES: Final = 256
 _FILES: Final = 32
 _PIECES: Final = 16
+#: Shorter answers, in bytes, are mere values.
+_VALUE: Final = 10
 
 
 class News(Enum):
@@ -86,9 +88,15 @@ class Novelty:
             if call.tool_class is not ToolClass.SHELL:
                 return News.STALE
         if not outcome.informative:
+            if call.tool_class is ToolClass.MOVE:
+                # A step that answers nothing may have arrived somewhere.
+                return News.WEAK
             return News.NEWS if asked else News.STALE
         fresh = self._outcomes.meet(outcome.same)
         in_digits_only = bool(outcome.digitless) and not self._without_digits.meet(outcome.digitless)
+        if not fresh and asked and outcome.size < _VALUE:
+            # One value may be the answer to many questions.
+            return News.WEAK
         if not fresh or (call.lines is not None and self._has_read(call.target, call.lines)):
             return News.STALE
         return News.WEAK if in_digits_only else News.NEWS

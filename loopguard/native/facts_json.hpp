@@ -184,6 +184,11 @@ inline bool skip_json(View text, std::size_t& at, int depth) noexcept {
         for (const View word : {View("true"), View("false"), View("null")}) {
             if (rest.substr(0, word.size()) == word) return (at += word.size()) > 0;
         }
+        if (text[at] == '<') {
+            // What a mask left of a number.
+            at = text.find('>', at);
+            return at != View::npos && ++at > 0;
+        }
         const std::size_t begin = at;
         while (at < text.size() && (std::strchr("+-.eE", text[at]) != nullptr || (text[at] >= '0' && text[at] <= '9')) && text[at] != '\0') ++at;
         return at > begin;

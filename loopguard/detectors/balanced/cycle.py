@@ -19,7 +19,7 @@ def failing(moment: Moment, limits: Limits) -> Hit | None:
     count = moment.failing_rounds
     if count.number < limits.failing_rounds or moment.outcome.transient or moment.poll:
         return None
-    return Hit(NAME, About.CALL, count, limits.failing_rounds, _CLEARED, stops=count.number >= limits.block_attempt - 1)
+    return Hit(NAME, About.CALL, count, limits.failing_rounds, _CLEARED, stops=count.number >= limits.block_attempt - 2)
 
 
 def look(moment: Moment, limits: Limits) -> Hit | None:
@@ -27,4 +27,4 @@ def look(moment: Moment, limits: Limits) -> Hit | None:
     count = moment.rounds
     if count.number < limits.rounds:
         return None
-    return Hit(NAME, About.SPELLING, count, limits.rounds, _CLEARED, stops=count.number >= limits.block_attempt)
+    return Hit(NAME, About.SPELLING, count, limits.rounds, _CLEARED, stops=count.number >= limits.block_attempt - 1)
