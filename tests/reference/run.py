@@ -90,7 +90,7 @@ class ReferenceRun:
         match frame:
             case CallBatch(dry_run=True):
                 # 7: "`check` gives the answer that `calls` would get now, and changes nothing"
-                return copy.deepcopy(self).apply(CallBatch(frame.calls))
+                return self.twin().apply(CallBatch(frame.calls))
             case CallBatch():
                 return self.answer_calls(frame.calls)
             case Outcome():
@@ -107,6 +107,13 @@ class ReferenceRun:
                 self.armed_for = self.config.window_size
                 self.kept = []
         return None
+
+    def twin(self) -> ReferenceRun:
+        """Return a run to try a batch on; judging one adds to its lists and changes nothing that is in them."""
+        twin = copy.copy(self)
+        twin.history, twin.open_calls, twin.batch = list(self.history), list(self.open_calls), list(self.batch)
+        twin.buckets, twin.kept = dict(self.buckets), list(self.kept)
+        return twin
 
     # Section 1
 
