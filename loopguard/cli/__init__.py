@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 #: Every command is a module of this package, imported when its word is the first one.
-COMMANDS = ("serve", "replay", "explain", "conformance", "config", "hash", "bench", "doctor", "token")
+COMMANDS = ("serve", "replay", "tune", "explain", "conformance", "config", "hash", "bench", "doctor", "token", "tail")
 
 #: The extra that a command needs, and the modules that are missing without it.
 _NEEDS = {
@@ -18,6 +18,7 @@ _NEEDS = {
         "server",
         ("typer", "rich", "grpc", "google.protobuf", "grpc_health", "grpc_reflection", "structlog", "uvloop"),
     ),
+    "tail": ("cli,client", ("typer", "rich", "json5", "grpc", "google.protobuf")),
 }
 _NEEDS_OF_ALL = ("cli", ("typer", "rich", "json5"))
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from loopguard.cli.inputs import find_traces, read_lines
+from loopguard.cli.inputs import STANDARD_INPUT, find_traces, read_lines
+from loopguard.cli.totals import Totals, print_comparison, print_worst
 from loopguard.errors import InvalidFrame, InvalidTrace
 from loopguard.model import Action, CallBatch, Mode, Outcome, RunOpen, Signal, Verdict
 from loopguard.trace import read_trace
@@ -37,6 +38,7 @@ class Judged:
     tool: str
     on: str
     verdict: Verdict
+    at: float | None = None
 
 
 class Replay:
@@ -78,9 +80,9 @@ class Replay:
             if isinstance(frame, CallBatch):
                 if not frame.dry_run:
                     self.calls += len(frame.calls)
-                yield from steps.ask(run.run_id, item.index, frame, answer)
+                yield from steps.ask(run.run_id, item.index, frame, answer, item.at)
             elif isinstance(frame, Outcome) and isinstance(answer, Verdict):
-                yield steps.settle(run.run_id, item.index, answer)
+                yield steps.settle(run.run_id, item.index, answer, item.at)
         if run is not None:
             self.engine.close(run.run_id)
 
@@ -108,7 +110,9 @@ class _Steps:
         self.next = 0
         self.waiting: dict[str, tuple[int, str]] = {}
 
-    def ask(self, run_id: str, index: int, batch: CallBatch, answer: object) -> Iterator[Judged]:
+    def ask(
+        self, run_id: str, index: int, batch: CallBatch, answer: object, at: float | None = None
+    ) -> Iterator[Judged]:
         step = self.next
         if not batch.dry_run:
             self.next += len(batch.calls)
@@ -120,11 +124,11 @@ class _Steps:
                 self.waiting[verdict.call_id] = (step + offset, call.tool)
                 if len(self.waiting) > _OPEN_CALLS_MAX:
                     del self.waiting[next(iter(self.waiting))]
-            yield Judged(run_id, step + offset, index, call.tool, "call", verdict)
+            yield Judged(run_id, step + offset, index, call.tool, "call", verdict, at)
 
-    def settle(self, run_id: str, index: int, verdict: Verdict) -> Judged:
+    def settle(self, run_id: str, index: int, verdict: Verdict, at: float | None = None) -> Judged:
         step, tool = self.waiting.pop(verdict.call_id, (self.next - 1, ""))
-        return Judged(run_id, step, index, tool, "outcome", verdict)
+        return Judged(run_id, step, index, tool, "outcome", verdict, at)
 
 
 def command(
@@ -138,21 +142,54 @@ def command(
     config: Annotated[
         str, typer.Option(metavar="FILE", help="The configuration file; `{}` means nothing is set.")
     ] = "",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="What if: a threshold of loopDetection or of balanced."),
+    ] = None,
+    compare: Annotated[
+        str, typer.Option(metavar="PROFILE", help="Play with a second profile too and show where they differ.")
+    ] = "",
+    summary: Annotated[
+        bool, typer.Option("--summary", help="Print totals and the worst runs instead of every alarm.")
+    ] = False,
 ) -> int:
     """Play recorded runs and show what the guard would have said. Exits 1 if something would have been blocked."""
     from loopguard.cli import replay_output
-    from loopguard.config import Configuration, load_configuration
+    from loopguard.cli.what_if import configure
     from loopguard.engine import Engine
 
     if mode.upper() not in tuple(Mode):
         raise typer.BadParameter(f"'{mode}' is not one of observe, enforce", param_hint="--mode")
-    configuration = load_configuration(config) if config else Configuration.guarded()
+    configuration = configure(config, settings or [])
     replay = Replay(Engine(configuration), mode=Mode(mode.upper()), profile=profile)
     files = find_traces(paths)
+    if compare:
+        if STANDARD_INPUT in files:
+            raise typer.BadParameter("standard input can be played once only", param_hint="--compare")
+        twin = Replay(Engine(configuration), mode=replay.mode, profile=compare)
+        print_comparison((profile or configuration.profile, _total(files, replay)), (compare, _total(files, twin)))
+        return 0
+    if summary:
+        totals = _total(files, replay)
+        print_worst(totals)
+        return 1 if any(run.stopped is not None for run in totals.runs.values()) else 0
     judged = (item for path in files for item in replay.play(path))
     if as_json:
         return replay_output.print_json(judged)
     return replay_output.print_table(judged, replay, guards="" if config else replay_output.NO_CONFIGURATION)
+
+
+def _total(files: list[str], replay: Replay) -> Totals:
+    """Play files, with a progress bar where somebody watches, and count."""
+    from rich.console import Console
+    from rich.progress import track
+
+    console = Console(stderr=True)
+    totals = Totals()
+    for path in track(files, "playing", console=console, transient=True, disable=not console.is_terminal):
+        for item in replay.play(path):
+            totals.add(item)
+    return totals
 
 
 def is_stop(verdict: Verdict) -> bool:
