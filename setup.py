@@ -11,7 +11,9 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
-FLAGS = ["-O3", "-std=c++17", "-fvisibility=hidden", "-Wall", "-Wextra", "-Wno-unused-parameter"]
+FLAGS = ["-std=c++17", "-fvisibility=hidden", "-Wall", "-Wextra", "-Wno-unused-parameter"]
+if "-O" not in os.environ.get("CFLAGS", ""):
+    FLAGS.append("-O3")
 DISPATCHING = "#include <xxh_x86dispatch.h>\nint main() { return XXH3_128bits_withSeed(0, 0, 0).low64 == 1; }\n"
 PLAIN = "#include <xxhash.h>\nint main() { return XXH3_128bits_withSeed(0, 0, 0).low64 == 1; }\n"
 
@@ -29,7 +31,13 @@ class BuildCore(build_ext):
         sanitizers = os.environ.get("LOOPGUARD_SANITIZE", "")
         for extension in self.extensions:
             if sanitizers:
-                flags = [f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all", "-O1", "-g", "-fno-omit-frame-pointer"]
+                flags = [
+                    f"-fsanitize={sanitizers}",
+                    "-fno-sanitize-recover=all",
+                    "-O1",
+                    "-g",
+                    "-fno-omit-frame-pointer",
+                ]
                 extension.extra_compile_args += flags
                 extension.extra_link_args += flags[:1]
             if wanted == "wheel":

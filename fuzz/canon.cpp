@@ -12,7 +12,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::unique_ptr<uint8_t[]> exact(new uint8_t[size]);
     if (size != 0) std::memcpy(exact.get(), data, size);
     if (loopguard::choose_kernel(false).list_members(*arena, exact.get(), size)) {
-        fuzz::check(result.json, "members are listed of JSON only");
         for (const loopguard::Listed& item : arena->listed) {
             fuzz::check(item.start < item.end && item.end < size, "values lie in the input");
         }

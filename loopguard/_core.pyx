@@ -2,8 +2,9 @@
 # cython: boundscheck=True, freethreading_compatible=True
 """The compiled core: canonical JSON and its 128-bit digest, and a scanner for spans. Data in, data out, no policy.
 
-One pass over the bytes, no Python object per JSON value. Each thread reuses its own memory, so functions may be called from
-any thread; the GIL is held up to RELEASE_SIZE bytes, because letting go of it costs a busy process more than the work.
+One pass over the bytes, no Python object per JSON value. Each thread reuses its own memory, so functions may be called
+from any thread; the GIL is held up to RELEASE_SIZE bytes, because letting go of it costs a busy process more than the
+work.
 """
 cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
@@ -34,7 +35,7 @@ cdef enum:
     RELEASE_SIZE = 1024 * 1024
     # The xxhash wheel lets go of the GIL for larger pieces.
     WHEEL_PIECE = 64 * 1024
-    # Neither can stand raw in canonical text, so no JSON value looks like the stand-in of an opaque one.
+    # It can't stand raw in canonical text, so no JSON value looks like the stand-in of an opaque one.
     OPAQUE_MARK = 0x1A
 
 BIGINT = <int>native.kBigint
@@ -164,21 +165,21 @@ cdef class Inspection:
         self.spans = spans
 
     def __repr__(self):
-        return (
-            f"Inspection(canonical={self.canonical!r}, digest={self.digest!r}, flags={self.flags}, spans={self.spans!r})"
-        )
+        parts = f"canonical={self.canonical!r}, digest={self.digest!r}, flags={self.flags}, spans={self.spans!r}"
+        return f"Inspection({parts})"
 
 
 @cython.final
 cdef class Rules:
     """Key rules, compiled: which members of a document stay, and what is masked below them.
 
-    A path is a tuple of keys, where "*" is any key or index and "**" any depth, none included. `drop` leaves members and
-    items out. With any `keep` only values at or below such a path stay, and the containers that lead to them. `mask` adds
-    kinds for strings at or below a path; of several the one with most keys counts, then with most "*", then the last.
-    Documents that are no object or array stay as they are.
+    A path is a tuple of keys, where "*" is any key or index and "**" any depth, none included. `drop` leaves members
+    and items out. With any `keep` only values at or below such a path stay, and the containers that lead to them.
+    `mask` adds kinds for strings at or below a path; of several the one with most keys counts, then with most "*", then the
+    last. Documents that are no object or array stay as they are.
 
-    Immutable; any number of threads may use it. Raises `ValueError` for a path that can't be, `OverflowError` for too many.
+    Immutable; any number of threads may use it. Raises `ValueError` for a path that can't be, `OverflowError` for too
+    many.
     """
     cdef native.Rules compiled
 
@@ -266,11 +267,32 @@ def fingerprint_flags(data, *, mask=0, Rules rules=None):
         close_source(&source)
 
 
+def fingerprint_many(documents, *, mask=0, Rules rules=None):
+    """Return the digest of each document, as `fingerprint` does; a call for many costs less than many calls."""
+    cdef uint32_t bits = check_mask(mask)
+    cdef const native.Rules* paths = compiled(rules)
+    cdef Source source
+    cdef list digests = []
+    cdef native.Arena* arena
+    for data in documents:
+        open_source(data, &source)
+        arena = native.lease_arena()
+        try:
+            if write(arena[0], source.data, source.size, 0, bits, paths, native.kNativeHash):
+                digests.append(digest_result(arena[0]))
+            else:
+                digests.append(digest_bytes(source.data, source.size, native.kOpaqueSeed))
+        finally:
+            native.return_arena(arena)
+            close_source(&source)
+    return digests
+
+
 def fingerprint_values(tag, values, *, mask=0):
     """Return the digest of a tag byte (0 to 255) and the canonical JSON array of `values`, where `None` is null.
 
-    A value that is not JSON stands in the array as a string of the raw byte 0x1A and its opaque digest in hexadecimal; canonical
-    JSON has no raw control character, so no value that is JSON equals it.
+    A value that is not JSON stands in the array as a string of the raw byte 0x1A and its opaque digest in hexadecimal;
+    canonical JSON has no raw control character, so no value that is JSON equals it.
     """
     cdef uint32_t bits = check_mask(mask)
     cdef uint8_t tag_byte = tag
@@ -335,7 +357,8 @@ def inspect(data, *, mask=0, Rules rules=None):
 def members(data):
     """Return (key, start, end) for each member of an object or item of an array, in order, duplicate keys too.
 
-    `data[start:end]` is the value; the key of an item is empty. `None` for a scalar and for what is not JSON.
+    `data[start:end]` is the value; the key of an item is empty. `None` for a scalar and for what is not JSON. Each
+    value is as deep as itself: one that is opaque for its depth alone is listed, unread.
     """
     cdef Source source
     open_source(data, &source)
@@ -652,8 +675,8 @@ def read_arguments(data, Names names not None, Names dropped=None):
 def read_result(data, Names names not None):
     """Return (flags, canonical, shaped, is_error, details, text, picked) of a tool's result.
 
-    `details` (an object) and `text` (a string literal, trimmed) are those of a shaped result, `picked` the named members
-    of `details`; of another result, and of what is not JSON, they are `None` and empty.
+    `details` (an object) and `text` (a string literal, trimmed) are those of a shaped result, `picked` the named
+    members of `details`; of another result, and of what is not JSON, they are `None` and empty.
     """
     cdef outcome.Result result
     cdef bytes canonical
@@ -768,9 +791,12 @@ cdef outcome.Typed typed(tuple pair):
 
 
 def blank_moving_parts(bytes literal not None):
-    """Return the text of a string literal with date and time, clock, attempt, duration, process id each as U+FFFC."""
+    """Return the text of a string literal with date and time, clock, attempt, duration, process id each as U+FFFC, and the
+    kinds that there were.
+    """
     cdef outcome.Span whole = span_of(literal)
     cdef string text
     outcome.decode(outcome.Span(whole.begin + 1, whole.end - 1), text)
-    outcome.blank_moving_parts(text)
-    return PyBytes_FromStringAndSize(text.data(), text.size())
+    cdef uint32_t found = outcome.blank_moving_parts(text)
+    blank = PyBytes_FromStringAndSize(text.data(), text.size())
+    return blank, tuple([outcome.MOVING_KINDS[i].decode() for i in range(5) if found >> i & 1]) if found else ()

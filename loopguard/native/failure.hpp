@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -133,9 +134,10 @@ inline Cursor match_counter(const Text& text, Cursor at, std::string_view first,
     return number > behind ? number : nullptr;
 }
 
-// Replaces every match that starts at the beginning of a word whose first character `may_start` accepts.
+// Replaces every match that starts at the beginning of a word whose first character `may_start` accepts; false if there
+// is none.
 template <typename MayStart, typename Match>
-void replace(std::string& text, std::string& scratch, MayStart may_start, Match match) {
+bool replace(std::string& text, std::string& scratch, MayStart may_start, Match match) {
     const Text view{text.data(), text.data() + text.size()};
     Cursor kept = view.begin;
     for (Cursor at = view.begin; at < view.end; ++at) {
@@ -150,26 +152,36 @@ void replace(std::string& text, std::string& scratch, MayStart may_start, Match 
         kept = behind;
         at = behind - 1;
     }
-    if (kept == view.begin) return;
+    if (kept == view.begin) return false;
     scratch.append(kept, static_cast<std::size_t>(view.end - kept));
     text.swap(scratch);
+    return true;
 }
 
-inline void blank_moving_parts(std::string& text) {
+// What each pass is about, in their order; where a mask has the same kind, by its name.
+inline constexpr const char* MOVING_KINDS[] = {"timestamp", "clock", "attempt", "duration", "process_id"};
+
+// Returns a bit for each pass that found something.
+inline uint32_t blank_moving_parts(std::string& text) {
     bool moving = false;
     for (const char c : text) moving |= is_digit(c);
-    if (!moving) return;
+    if (!moving) return 0;
     std::string scratch;
     const auto starts_with = [](char letter, char other) {
         return [=](char c) { return (c | 0x20) == letter || (c | 0x20) == other; };
     };
-    replace(text, scratch, is_digit, match_date_time);
-    replace(text, scratch, is_digit, match_clock);
-    replace(text, scratch, starts_with('a', 'r'),
-            [](const Text& view, Cursor at) { return match_counter(view, at, "attempt", "retry"); });
-    replace(text, scratch, is_digit, match_duration);
-    replace(text, scratch, starts_with('p', 'p'),
-            [](const Text& view, Cursor at) { return match_counter(view, at, "pid", "ppid"); });
+    uint32_t found = replace(text, scratch, is_digit, match_date_time) ? 1u : 0u;
+    if (replace(text, scratch, is_digit, match_clock)) found |= 1u << 1;
+    if (replace(text, scratch, starts_with('a', 'r'),
+                [](const Text& view, Cursor at) { return match_counter(view, at, "attempt", "retry"); })) {
+        found |= 1u << 2;
+    }
+    if (replace(text, scratch, is_digit, match_duration)) found |= 1u << 3;
+    if (replace(text, scratch, starts_with('p', 'p'),
+                [](const Text& view, Cursor at) { return match_counter(view, at, "pid", "ppid"); })) {
+        found |= 1u << 4;
+    }
+    return found;
 }
 
 }  // namespace loopguard::failure

@@ -64,8 +64,27 @@ inline bool write(Arena& arena, const uint8_t* data, size_t size, size_t offset,
     return write_document<true>(arena, data, size, offset, mask, rules, spans, kBinary);
 }
 
+// The end of a value that was refused, if it is one because of its depth alone; its brackets are counted, no more, since
+// whoever reads it will refuse it again. `nullptr` for any other reason.
+inline const uint8_t* behind_deep_value(const uint8_t* in, const uint8_t* end) noexcept {
+    size_t depth = 0;
+    bool deep = false;
+    for (; in < end; ++in) {
+        if (*in == '"') {
+            for (++in; in < end && *in != '"'; ++in) in += *in == '\\';
+        } else if (*in == '{' || *in == '[') {
+            deep |= ++depth > kMaxDepth;
+        } else if (*in == '}' || *in == ']') {
+            if (depth == 0 || --depth == 0) return deep ? in + 1 : nullptr;
+        }
+        if (depth == 0) return nullptr;
+    }
+    return nullptr;
+}
+
 // Lists the members of an object or the items of an array: where each value lies in the input, its key as canonical text
-// with quotes in the arena's output. False for a scalar or what is not JSON.
+// with quotes in the arena's output. Only a value's own containers count against its depth, and too many of them are for
+// those to refuse who read it. False for a scalar or what is not JSON.
 inline bool list_members(Arena& arena, const uint8_t* data, size_t size) {
     const Input input(arena, data, size);
     uint8_t* out = arena.make_room(arena.output.data(), size + kSlack);
@@ -91,13 +110,15 @@ inline bool list_members(Arena& arena, const uint8_t* data, size_t size) {
         }
         item.start = static_cast<size_t>(in - input.start);
         const size_t key_end = static_cast<size_t>(at.out - arena.output.data());
-        at = writer.value(in, at.out, 1);
-        if (at.in == nullptr) return false;
-        item.end = static_cast<size_t>(at.in - input.start);
+        const uint8_t* const value = in;
+        at = writer.value(in, at.out, 0);
+        in = at.in != nullptr ? at.in : behind_deep_value(value, input.end);
+        if (in == nullptr) return false;
+        item.end = static_cast<size_t>(in - input.start);
         arena.list(item);
         // The value was read only to find its end.
         out = arena.output.data() + key_end;
-        in = writer.skip_space(at.in);
+        in = writer.skip_space(in);
         if (in == input.end) return false;
         const uint8_t c = *in;
         in = writer.skip_space(in + 1);

@@ -10,19 +10,21 @@ from hypothesis import strategies as st
 EXACT = 2**53 - 1
 #: Pieces that masks look for, and their neighbours; most documents put some of them side by side.
 PIECES = (
-    "2025-11-18", "T23:44:32", "Z", " ", "  ", "\n", "\t", "12:30", "12:30:45", ".123", ",5", "pid", "=", ":", " 4711", "took ",
-    "5", "s", "ms", " 0.53s", "in ", "attempt", "retry ", "3", "[", "]", "(", ")", "<", ">", "0x7fc95c12f520", " at ",
-    "bash: line ", "33:", "/tmp/", "/var/folders/", "ab/cd/T/", "tmpab12cd", "-zq9qjm2_", "123e4567-e89b-12d3-a456-426614174000",
-    "request_id", "trace-id", '"', "Cell In[20]", "In [", "729100229.py", "Nov", " 19 ", "Tue, ", "Date: ", "Started at ", "as of ",
-    "1790000000", "timestamp", "[00:01<00:04,  1.25s/it]", " 1.2 MB/s", "\u280b", ": | ", "\\", "\x1b[31m", "\r", "\b", "\xe9", "a",
-    "x1", "_", "#", "--", "elapsed", "real\t0m1.2s", "ok \t", "FAIL\t", "/proc/12/", "[1] 77", "sshd[123]: ", "2024",
-    "\x1b]0;t\x07", "\ud800", "\U0001f600", "2024/01/02 ", "01/02/2024 ", "UTC", "+01:00", "19 Nov 2024 ", "Dec 1, 2024 ",
-    "ipython-input-5-", "_ms", "time ", "epoch=", "<<<EXTERNAL_UNTRUSTED_CONTENT id=", '"0123456789abcdef">>>',
+    "2025-11-18", "T23:44:32", "Z", " ", "  ", "\n", "\t", "12:30", "12:30:45", ".123", ",5", "pid", "=", ":",
+    " 4711", "took ", "5", "s", "ms", " 0.53s", "in ", "attempt", "retry ", "3", "[", "]", "(", ")", "<", ">",
+    "0x7fc95c12f520", " at ", "bash: line ", "33:", "/tmp/", "/var/folders/", "ab/cd/T/", "tmpab12cd", "-zq9qjm2_",
+    "123e4567-e89b-12d3-a456-426614174000", "request_id", "trace-id", '"', "Cell In[20]", "In [", "729100229.py",
+    "Nov", " 19 ", "Tue, ", "Date: ", "Started at ", "as of ", "1790000000", "timestamp", "[00:01<00:04,  1.25s/it]",
+    " 1.2 MB/s", "\u280b", ": | ", "\\", "\x1b[31m", "\r", "\b", "\xe9", "a", "x1", "_", "#", "--", "elapsed",
+    "real\t0m1.2s", "ok \t", "FAIL\t", "/proc/12/", "[1] 77", "sshd[123]: ", "2024", "\x1b]0;t\x07", "\ud800",
+    "\U0001f600", "2024/01/02 ", "01/02/2024 ", "UTC", "+01:00", "19 Nov 2024 ", "Dec 1, 2024 ", "ipython-input-5-",
+    "_ms", "time ", "epoch=", "<<<EXTERNAL_UNTRUSTED_CONTENT id=", '"0123456789abcdef">>>',
     "<<<END_EXTERNAL_UNTRUSTED_CONTENT id=",
 )  # fmt: skip
 KEYS = (
-    "pid", "a", "text", "data", "request_id", "durationMs", "elapsed", "ts", "attempt", "x_ms", "timestamp", "nonce", "startedAt",
-    "traceId", "latency", "epoch_ms", "b", "now", "timeout_ms", "elapsedTotal", "retries", "\ue000", "\U0001f600", "\ud800", "",
+    "pid", "a", "text", "data", "request_id", "durationMs", "elapsed", "ts", "attempt", "x_ms", "timestamp", "nonce",
+    "startedAt", "traceId", "latency", "epoch_ms", "b", "now", "timeout_ms", "elapsedTotal", "retries", "\ue000",
+    "\U0001f600", "\ud800", "",
 )  # fmt: skip
 WRAPPED = (
     '<<<EXTERNAL_UNTRUSTED_CONTENT id="0123456789abcdef">>>%s<<<END_EXTERNAL_UNTRUSTED_CONTENT id="0123456789abcdef">>>'
@@ -36,8 +38,8 @@ scalars = st.one_of(
     wrapped,
     st.text(),
     st.sampled_from(
-        [1, 4711, 1790000000, 1790000000123, 0.5, -3, 12.25, True, None, "123", "5s", "QUJD" * 20, "2025-11-18T10:00:00Z",
-         "data:image/png;base64,AAAA", "<id:1>", 2**60, -(2**53), 1e21, 5e-324]
+        [1, 4711, 1790000000, 1790000000123, 0.5, -3, 12.25, True, None, "123", "5s", "QUJD" * 20,
+        "2025-11-18T10:00:00Z", "data:image/png;base64,AAAA", "<id:1>", 2**60, -(2**53), 1e21, 5e-324]
     ),
     st.floats(allow_nan=False, allow_infinity=False),
     st.integers(),

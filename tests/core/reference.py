@@ -1,4 +1,4 @@
-"""The core as DESIGN section 2 words it, slow and obvious: canonical form and key rules. Masking is in `reference_masks`."""
+"""The core, slow and obvious: canonical form and key rules as DESIGN section 2 words them. Masks are beside it."""
 
 from __future__ import annotations
 

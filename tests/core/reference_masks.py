@@ -1,4 +1,4 @@
-"""Masking as VOLATILE.md words it, slow and obvious: one place after the other, regular expressions before and behind it."""
+"""Masking, slow and obvious: one place after the other, with regular expressions before and behind it."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ _UUID = re.compile(r"(?<![A-Za-z0-9])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-
 _UNIT = r"(?:ns|us|\u00b5s|\u03bcs|m|ms|mins?|minutes?|s|secs?|seconds?|h|hrs?|hours?)(?![A-Za-z_])"
 _PIECE = rf"\d+(?:\.\d+)?+ ?+{_UNIT}"
 _DURATION = re.compile(rf"(?>{_PIECE}(?: ?{_PIECE})*)", re.ASCII)
+_SHELL_LINE = re.compile(r"(?:\A|\n)(?:[\w./-]*[\d_./-])?(?:ba|z|da|k|c|a|fi)?sh: line \Z", re.ASCII | re.IGNORECASE)
 _NUMBER = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
 _LABEL = re.compile(r"(\w*)([ \t#:=\"]*)\Z", re.ASCII)
 _TECHNICAL = re.compile(r"(?:request|trace|span|correlation)id\Z|\A(?:nonce|etag)\Z")
@@ -100,14 +101,16 @@ class _Scan:
             self.blank(at)
         elif text[at] in ":=":
             self.assignment(at)
-        elif "\u2800" <= text[at] <= "\u28ff":
-            if self.mask & PROGRESS:
-                self.add(at, at + 1, "<progress>")
-        elif text[at] == "/" and self.mask & TEMP_PATH and self.path(at):
-            return
-        elif text[at] in "|/\\-" and text[max(at - 2, 0) : at] == ": " and self.mask & PROGRESS:
-            if text[at + 1 : at + 2] in ("", " ", "\t", "\n"):
-                self.add(at, at + 1, "<progress>")
+        elif not (text[at] == "/" and self.mask & TEMP_PATH and self.path(at)):
+            self.spinner(at)
+
+    def spinner(self, at: int) -> None:
+        text = self.text
+        braille = "\u2800" <= text[at] <= "\u28ff"
+        drawn = text[at] in "|/\\-" and text[max(at - 2, 0) : at] == ": "
+        alone = text[at + 1 : at + 2] in ("", " ", "\t", "\n")
+        if self.mask & PROGRESS and (braille or (drawn and alone)):
+            self.add(at, at + 1, "<progress>")
 
     def blank(self, at: int) -> None:
         found = re.compile(r"[ \t]+").match(self.text, at)
@@ -133,7 +136,7 @@ class _Scan:
         self.add(value.start(1), value.end(), self.masks.technical_id(value[1]))
 
     def path(self, at: int) -> bool:
-        if self.text.startswith("/tmp/", at):  # noqa: S108 - text to look for, not a place to write to
+        if self.text.startswith("/tmp/", at):
             return self.component(at + 5)
         found = re.compile(r"/var/folders/([\w.+-]+/[\w.+-]+)", re.ASCII).match(self.text, at)
         if found is None:
@@ -252,10 +255,15 @@ class _Scan:
             return self.add(at, end, "<pid>")
         if mask & ATTEMPT and word in ("attempt", "retry"):
             return self.add(at, end, "<attempt>")
-        shell = re.search(r"(?:\A|\n)(?:[\w./-]*[\d_./-])?(?:ba|z|da|k|c|a|fi)?sh: line \Z", text[:at], re.A | re.I)
+        shell = _SHELL_LINE.search(text[:at])
         if mask & SHELL_LINE and shell and text[:at].endswith("sh: line ") and text[end : end + 1] == ":":
             return self.add(at, end, "<line>")
-        if mask & EPOCH and end - at in (10, 13, 16, 19) and text[at] == "1" and word in ("timestamp", "ts", "epoch", "time"):
+        if (
+            mask & EPOCH
+            and end - at in (10, 13, 16, 19)
+            and text[at] == "1"
+            and word in ("timestamp", "ts", "epoch", "time")
+        ):
             return self.add(at, _NUMBER.match(text, at).end(), "<epoch>")
         named = word in ("duration", "elapsed", "latency") or (len(word) > 3 and found[1].endswith("_ms"))
         if mask & DURATION and named and between[0] in ':="':

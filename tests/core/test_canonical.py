@@ -123,11 +123,12 @@ def test_lone_surrogates_stay_escaped(data: bytes, canonical: bytes) -> None:
 @pytest.mark.parametrize(
     "data",
     [
-        b"", b" ", b"NaN", b"Infinity", b"-Infinity", b"-", b"+1", b"01", b"-01", b"1.", b".5", b"1e", b"1e+", b"0x1", b"nul",
-        b"truefalse", b"True", b"'a'", b'"a', b'"\\x"', b'"\\u12g4"', b'"\\u123"', b'"\n"', b'"\x00"', b'"\x1f"', b"[1,]", b"[,1]",
-        b"[1 2]", b"[", b"]", b'{"a"}', b'{"a":}', b'{"a":1,}', b"{1:2}", b'{"a":1 "b":2}', b"{", b"1 1", b"{} x",
-        b"\xef\xbb\xbf{}", b'"\x80"', b'"\xc0\xaf"', b'"\xed\xa0\x80"', b'"\xf4\x90\x80\x80"', b'"\xe2\x82"', b"\xff", b"{}\x00",
-        b"[" * (DEEP + 1) + b"]" * (DEEP + 1), b"[" * 100_000, b'{"a":' * 100_000, b"// c\n1", b"/**/1",
+        b"", b" ", b"NaN", b"Infinity", b"-Infinity", b"-", b"+1", b"01", b"-01", b"1.", b".5", b"1e", b"1e+",
+        b"0x1", b"nul", b"truefalse", b"True", b"'a'", b'"a', b'"\\x"', b'"\\u12g4"', b'"\\u123"', b'"\n"',
+        b'"\x00"', b'"\x1f"', b"[1,]", b"[,1]", b"[1 2]", b"[", b"]", b'{"a"}', b'{"a":}', b'{"a":1,}', b"{1:2}",
+        b'{"a":1 "b":2}', b"{", b"1 1", b"{} x", b"\xef\xbb\xbf{}", b'"\x80"', b'"\xc0\xaf"', b'"\xed\xa0\x80"',
+        b'"\xf4\x90\x80\x80"', b'"\xe2\x82"', b"\xff", b"{}\x00", b"[" * (DEEP + 1) + b"]" * (DEEP + 1),
+        b"[" * 100_000, b'{"a":' * 100_000, b"// c\n1", b"/**/1",
     ],
 )  # fmt: skip
 def test_what_is_no_json_stays_and_is_opaque(data: bytes) -> None:
@@ -149,7 +150,10 @@ def test_256_containers_inside_one_another_are_json(opening: bytes) -> None:
         ('"\u00e9"'.encode(), '"\u00e9"'.encode()),
         (b'"e\\u0301"', '"e\u0301"'.encode()),
         (b'"\\u00E9\\/\\u0041"', '"\u00e9/A"'.encode()),
-        (b'"\\u0000\\u001F\\u0008\\u000a\\u000C\\u000d\\u0009\\u0022\\u005c"', b'"\\u0000\\u001f\\b\\n\\f\\r\\t\\"\\\\"'),
+        (
+            b'"\\u0000\\u001F\\u0008\\u000a\\u000C\\u000d\\u0009\\u0022\\u005c"',
+            b'"\\u0000\\u001f\\b\\n\\f\\r\\t\\"\\\\"',
+        ),
         (b'"\\u007f\\uFFFF\\ud83D\\uDe00"', '"\x7f\uffff\U0001f600"'.encode()),
         (b' { "b" : [ 1 , 2 ] ,\t"a":\r\n{ } } ', b'{"a":{},"b":[1,2]}'),
         (b"[true,false,null,[],{}]", b"[true,false,null,[],{}]"),
@@ -160,7 +164,19 @@ def test_strings_and_space(data: bytes, canonical: bytes) -> None:
 
 
 def test_keys_sort_by_utf16_code_unit() -> None:
-    keys = ["\U0001f600", "\ufb33", "\u20ac", "\r", "1", "\x80", "\u00f6", "\ue000", "\uffff", "abcdefgh\U00010000", "abcdefgh\uffff"]
+    keys = [
+        "\U0001f600",
+        "\ufb33",
+        "\u20ac",
+        "\r",
+        "1",
+        "\x80",
+        "\u00f6",
+        "\ue000",
+        "\uffff",
+        "abcdefgh\U00010000",
+        "abcdefgh\uffff",
+    ]
     order = sorted(keys, key=lambda key: key.encode("utf-16-be"))
 
     canonical = _core.canonicalize(json.dumps(dict.fromkeys(keys, 0)).encode())

@@ -72,7 +72,7 @@ def test_published_hash(lines: int, digest: str) -> None:
         bits = [next(series) for _ in range(min(left, 10_000))]
         left -= len(bits)
         values = struct.unpack(f"<{len(bits)}d", struct.pack(f"<{len(bits)}Q", *bits))
-        data = "[%s]" % ",".join([f"{value:.17e}" for value in values])
+        data = f"[{','.join([f'{value:.17e}' for value in values])}]"
         printed = _core.canonicalize(data.encode())[1:-1].split(b",")
         hashed.update(b"".join([b"%x,%b\n" % pair for pair in zip(bits, printed, strict=True)]))
 
