@@ -87,20 +87,24 @@ class OutcomeFacts:
         "digitless",
         "empty",
         "failed",
+        "missing_tool",
         "pending",
         "rejected",
         "same",
         "signatures",
         "size",
-        "status",
+        "stripped",
         "transient",
         "verdict",
     )
 
-    def __init__(self, same: int, failed: bool, status: Status | None) -> None:
+    def __init__(self, same: int, failed: bool) -> None:
         self.same = same
         self.failed = failed
-        self.status = status
+        #: The tool does not exist.
+        self.missing_tool = False
+        #: Volatile keys and kinds of text that were left out.
+        self.stripped: tuple[str, ...] = ()
         self.digitless = 0
         self.signatures: tuple[int, ...] = (same,) if failed else ()
         self.size = 0
@@ -160,16 +164,24 @@ class Describer:
         failed = error is not None or status in _FAILED
         text = error or (None if outcome.private or outcome.result_digest else outcome.result)
         if text is None and (outcome.private or outcome.result_digest):
-            facts = OutcomeFacts(_int(printed.digest or b""), printed.failed, status)
+            facts = OutcomeFacts(_int(printed.digest or b""), printed.failed)
             facts.size = 1
             return facts
         told = _FAILURE if failed else _NOTHING if status is None else _SUCCESS
         readable = not printed.flags & _core.OPAQUE
-        canonical = _core.canonicalize(text, mask=MASK) if text and readable else text or b"null"
+        canonical, kinds = _core.canonicalize_kinds(text, mask=MASK) if text and readable else (text or b"null", 0)
         answer = _facts.describe_outcome(canonical, readable, told, call.tool_class is ToolClass.SHELL)
         flags = answer.flags
-        facts = OutcomeFacts(answer.bag, bool(flags & _facts.FAILED), status)
+        facts = OutcomeFacts(answer.bag, bool(flags & _facts.FAILED))
         facts.digitless, facts.size = answer.digitless, answer.size
+        facts.missing_tool = status is Status.UNKNOWN_TOOL or bool(printed.missing_tool)
+        if kinds or printed.stripped:
+            names = tuple(name for name, bit in _core.MASK_KINDS.items() if kinds & bit)
+            keys = tuple(name for name in printed.stripped if name not in _core.MASK_KINDS)
+            facts.stripped = keys + names
+            if keys and printed.digest:
+                # A rule left out more than masks do: what it calls equal is equal.
+                facts.same = _int(printed.digest)
         if facts.failed:
             last, first = answer.last_error, answer.first_error
             facts.signatures = (last,) if last == first else (last, first)

@@ -87,7 +87,7 @@ class Watch:
             if hit is None:
                 continue
             rows = rows or hit.about in (About.TARGET, About.TOOL)
-            standing = self._register.enter(hit, _finding(hit, asked, outcome_digest), call)
+            standing = self._register.enter(hit, _finding(hit, asked, outcome, outcome_digest), call)
             first = first or standing
         if not rows and moment.news is not News.NOTE:
             self._register.end_rows()
@@ -110,7 +110,7 @@ class Watch:
         return Standing(finding, call, stops), stops
 
 
-def _finding(hit: Hit, asked: Asked, outcome_digest: bytes) -> Finding:
+def _finding(hit: Hit, asked: Asked, outcome: OutcomeFacts, outcome_digest: bytes) -> Finding:
     one_call = hit.about is About.CALL
     return Finding(
         hit.detector,
@@ -120,6 +120,7 @@ def _finding(hit: Hit, asked: Asked, outcome_digest: bytes) -> Finding:
         call_ids=_ids(hit.count),
         args_digest=asked.digest if one_call else b"",
         outcome_digest=outcome_digest if one_call and hit.detector == "repeat" else b"",
+        stripped=outcome.stripped,
         cleared_by=hit.cleared_by,
     )
 

@@ -14,7 +14,6 @@ from loopguard.course.patience import Patience
 from loopguard.course.rounds import Rounds
 from loopguard.course.rows import Cascade, Rejections, Row
 from loopguard.course.tally import Tallies, Tally, compare
-from loopguard.model import Status
 from loopguard.tool_class import ToolClass
 
 if TYPE_CHECKING:
@@ -120,9 +119,9 @@ class Course:
             if call.changes and news is News.NEWS:
                 self._successes.clear()
         self._count_rows(moment, turn, call_id, patient)
-        if outcome.status is not Status.UNKNOWN_TOOL and not call.note and not outcome.failed:
+        if not (outcome.missing_tool or call.note or outcome.failed):
             self._unknown.reset()
-        elif outcome.status is Status.UNKNOWN_TOOL:
+        elif outcome.missing_tool:
             moment.unknown_tools = self._unknown.add(0, turn, call_id)
         return moment
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -216,3 +217,31 @@ def test_a_task_that_is_divided_does_not() -> None:
     told = hand_on(Engine(), ["a", "b", "c"], ["mend the build", "look at the log of module seven", "search for `E7`"])
 
     assert told == ["ALLOW"] * 3
+
+
+def test_a_verdict_tells_what_was_left_out() -> None:
+    run = open_balanced()
+    for clock in ("10:00:01", "10:00:02", "10:00:03"):
+        asked = run.judge([call(*SAME[:2])])[0]
+        told = run.observe(Outcome(asked.call_id, **ending(f"2031-01-01 {clock} INFO all is as it was")))
+
+    assert told.finding is not None
+    assert told.finding.stripped == ("timestamp",)
+
+
+def test_a_missing_tool_is_told_by_its_error_too() -> None:
+    told = play(open_balanced(), [(f"magic_{n}", {}, f"!Unknown tool: magic_{n}") for n in range(3)])
+
+    assert told[-1] == "WARN unknown_tools"
+
+
+def test_keys_that_a_rule_calls_volatile_do_not_count() -> None:
+    run = open_balanced()
+    told = []
+    for number in range(3):
+        asked = run.judge([call("message", {"action": "send", "to": "x", "text": "hello"})])[0]
+        details = {"ok": True, "messageId": f"m{number}"}
+        result = json.dumps({"content": [{"type": "text", "text": f"sent as m{number}"}], "details": details})
+        told.append(run.observe(Outcome(asked.call_id, result=result.encode())).action)
+
+    assert told[-1] is Action.WARN
