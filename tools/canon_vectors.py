@@ -79,15 +79,18 @@ CANON: dict[str, list[bytes]] = {
 KINDS = {
     name.lower(): getattr(reference_masks, name)
     for name in (
-        "WRAPPER_NONCE", "ANSI", "WHITE_SPACE", "TIMESTAMP", "DURATION", "SHELL_LINE", "ADDRESS", "PROCESS_ID", "NOTEBOOK",
+        "WRAPPER_NONCE", "ANSI", "WHITE_SPACE", "TIMESTAMP", "DURATION", "SHELL_LINE", "ADDRESS", "PROCESS_ID",
+        "NOTEBOOK",
         "TEMP_PATH", "PROGRESS", "UUID", "TECHNICAL_ID", "ATTEMPT", "EPOCH", "BINARY",
     )
 }  # fmt: skip
 
 MASK: dict[str, list[Any]] = {
     "wrapper_nonce": [
-        '<<<EXTERNAL_UNTRUSTED_CONTENT id="0123456789abcdef">>>x<<<END_EXTERNAL_UNTRUSTED_CONTENT id="0123456789abcdef">>>',
-        '<<<EXTERNAL_UNTRUSTED_CONTENT id="0123456789abcdef">>>x<<<END_EXTERNAL_UNTRUSTED_CONTENT id="0123456789abcdee">>>',
+
+               '<<<EXTERNAL_UNTRUSTED_CONTENT id="0123456789abcdef">>>x<<<END_EXTERNAL_UNTRUSTED_CONTENT id="0123456789abcdef">>>',
+
+               '<<<EXTERNAL_UNTRUSTED_CONTENT id="0123456789abcdef">>>x<<<END_EXTERNAL_UNTRUSTED_CONTENT id="0123456789abcdee">>>',
     ],
     "ansi": ["\x1b[31mred\x1b[0m", "10%\r20%\rdone", "a\bb", "line\r\nnext", "\x1b]0;title\x07x"],
     "white_space": ["a  b", "a \nb\n\n", "  indented", "a\tb", "x \t y"],
@@ -170,7 +173,7 @@ def mask_cases() -> Iterator[dict[str, Any]]:
 def main() -> None:
     """Write both files."""
     for name, cases in (("canon", canon_cases()), ("mask", mask_cases())):
-        lines = [json.dumps(one, ensure_ascii=False) + "\n" for one in cases]
+        lines = [json.dumps(one) + "\n" for one in cases]
         (ROOT / "conformance" / f"{name}.jsonl").write_text("".join(lines), encoding="utf-8")
         print(f"{name}: {len(lines)} cases")
 
