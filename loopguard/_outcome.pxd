@@ -1,4 +1,5 @@
 # The border to the C++ headers that read tool results: declarations only.
+from libc.stdint cimport uint32_t
 from libcpp cimport bool
 from libcpp.string cimport string
 from libcpp.string_view cimport string_view
@@ -40,4 +41,5 @@ cdef extern from "native/outcome.hpp" namespace "loopguard::outcome" nogil:
     void decode(Span inside, string& text) except +
 
 cdef extern from "native/failure.hpp" namespace "loopguard::failure" nogil:
-    void blank_moving_parts(string& text) except +
+    const char* MOVING_KINDS[5]
+    uint32_t blank_moving_parts(string& text) except +

@@ -11,24 +11,19 @@ from loopguard.balanced.watchers import Watchers
 from loopguard.config import Configuration
 from loopguard.detectors import PROFILES
 from loopguard.errors import InvalidConfig, InvalidFrame, Reason
-from loopguard.fingerprint import default_fingerprinter
+from loopguard.fingerprint import Fingerprinters
 from loopguard.judgement import Judge
 from loopguard.model import DIGEST_SCHEME, Mode, RunOpen
 from loopguard.run import Run
 from loopguard.surroundings import Surroundings
+from loopguard.tool_name import BLANK
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from loopguard.config import LoopDetection
     from loopguard.events import Event
     from loopguard.fingerprint import Fingerprinter
-    from loopguard.loop_detection import LoopDetection
-
-#: Unicode's White_Space and the byte order mark.
-_BLANK: Final = (
-    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
-    "\u2028\u2029\u202f\u205f\u3000\ufeff"
-)
 
 #: How many different judges are kept for sharing between runs.
 _SHARED: Final = 1024
@@ -50,19 +45,45 @@ class Engine:
         self._runs: dict[tuple[str, str] | str, Run] = {}
         self._now = now
         self._on_event = on_event
-        self._fingerprinter = fingerprinter or default_fingerprinter()
+        self._fingerprinter = fingerprinter
         self._history_limit = history_limit
         self.configure(configuration or Configuration.empty())
 
     def configure(self, configuration: Configuration) -> None:
-        """Use another configuration for runs opened from now on; open runs keep theirs."""
-        if configuration.profile not in PROFILES:
-            raise _unknown_profile(configuration.profile, "loopguard.profile")
+        """Use another configuration for runs opened from now on; open runs keep theirs.
+
+        Raises `InvalidConfig`; then nothing has changed.
+        """
+        with configuration.placing():
+            self._check_history(configuration)
+            fingerprinters = Fingerprinters(configuration.rules, PROFILES)
+            watchers = Watchers(configuration.profiles.get("balanced", {}))
         self.configuration = configuration
+        self._fingerprinters = fingerprinters
         # Settings of single tools take no part in equality, so judges are shared within one configuration only.
         self._judges: dict[tuple[str, LoopDetection], Judge] = {}
-        self._around = Surroundings(self._fingerprinter, configuration.notes, self._now, self._on_event)
-        self._watchers = Watchers(configuration.profiles.get("balanced", {}))
+        self._around: dict[str, Surroundings] = {}
+        self._watchers = watchers
+
+    def _check_history(self, configuration: Configuration) -> None:
+        for agent_id in ("", *configuration.agents):
+            path = configuration.path_of(agent_id, "historySize")
+            self._refuse_history(configuration.effective(agent_id), path)
+
+    def _refuse_history(self, effective: LoopDetection, path: tuple[str | int, ...] = ()) -> None:
+        """Raise `InvalidConfig` for a history that is larger than this engine keeps."""
+        size, limit = effective.history_size, self._history_limit
+        if limit is not None and size > limit:
+            raise InvalidConfig("historySize", f"`historySize` must be at most {limit} here, not {size}", path)
+
+    def check_examples(self) -> None:
+        """Run the examples of the configuration's own rules. Raises `InvalidConfig` for one that doesn't hold."""
+        with self.configuration.placing():
+            self._fingerprinters.check_examples(self.configuration.profile)
+
+    def fingerprinter(self, profile: str = "") -> Fingerprinter:
+        """Return what makes the digests of runs of a profile; none is that of the configuration."""
+        return self._fingerprinter or self._fingerprinters.of(profile or self.configuration.profile)
 
     def open(
         self,
@@ -80,7 +101,7 @@ class Engine:
         opened = RunOpen(run, agent_id=agent_id, config=config, mode=mode) if isinstance(run, str) else run
         if not isinstance(run, str) and (config is not None or agent_id or mode is not None):
             opened = replace(run, config=config or run.config, agent_id=agent_id or run.agent_id, mode=mode or run.mode)
-        run_id = opened.run_id.strip(_BLANK)
+        run_id = opened.run_id.strip(BLANK)
         if not run_id:
             raise InvalidConfig("runId", "`runId` must not be blank")
         if opened.digest_scheme not in (0, DIGEST_SCHEME):
@@ -90,12 +111,10 @@ class Engine:
             )
         profile = opened.profile or self.configuration.profile
         if profile not in PROFILES:
-            raise _unknown_profile(profile, "profile")
+            known = ", ".join(PROFILES)
+            raise InvalidConfig("profile", f"`profile`: there is no profile `{profile[:64]}`; there are {known}")
         effective = self.configuration.effective(opened.agent_id, opened.config)
-        if self._history_limit is not None and effective.history_size > self._history_limit:
-            raise InvalidConfig(
-                "historySize", f"`historySize` must be at most {self._history_limit} here, not {effective.history_size}"
-            )
+        self._refuse_history(effective)
         fresh = (BalancedRun if profile == "balanced" else Run)(
             opened,
             run_id=run_id,
@@ -103,7 +122,7 @@ class Engine:
             profile=profile,
             config=effective,
             judge=self._judge_of(profile, effective),
-            around=self._around,
+            around=self._around_of(profile),
         )
         if isinstance(fresh, BalancedRun):
             self._watchers.begin(fresh)
@@ -118,16 +137,24 @@ class Engine:
                 self._judges[profile, config] = judge
         return judge
 
+    def _around_of(self, profile: str) -> Surroundings:
+        around = self._around.get(profile)
+        if around is None:
+            notes = self.configuration.notes
+            around = Surroundings(self.fingerprinter(profile), notes, self._now, self._on_event)
+            self._around[profile] = around
+        return around
+
     def run(self, run_id: str, tenant: str = "") -> Run:
         """Return an open run. Raises `InvalidFrame`."""
-        found = self._runs.get(_key(run_id.strip(_BLANK), tenant))
+        found = self._runs.get(_key(run_id.strip(BLANK), tenant))
         if found is None:
             raise InvalidFrame(Reason.INVALID_FRAME, "no run of this id is open")
         return found
 
     def close(self, run_id: str, tenant: str = "") -> None:
         """Forget a run; one that isn't open is no error."""
-        run = self._runs.pop(_key(run_id.strip(_BLANK), tenant), None)
+        run = self._runs.pop(_key(run_id.strip(BLANK), tenant), None)
         if run is not None:
             run.closed = True
 
@@ -143,7 +170,7 @@ class Engine:
     @property
     def failures(self) -> int:
         """How many batches and outcomes loopguard itself could not judge, since the last `configure`."""
-        return self._around.failures
+        return sum(around.failures for around in self._around.values())
 
     def __len__(self) -> int:
         return len(self._runs)
@@ -152,10 +179,3 @@ class Engine:
 def _key(run_id: str, tenant: str) -> tuple[str, str] | str:
     # Without tenants, which is the common case, a run costs no tuple.
     return (tenant, run_id) if tenant else run_id
-
-
-def _unknown_profile(profile: str, key: str) -> InvalidConfig:
-    known = ", ".join(PROFILES)
-    return InvalidConfig(
-        key, f"`{key}`: there is no profile `{profile[:64]}`; there are {known}", tuple(key.split("."))
-    )

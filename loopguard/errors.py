@@ -59,7 +59,14 @@ class InvalidTrace(InvalidInput):
 
 
 class InvalidRule(InvalidInput):
-    """A rule file that is refused; the message names file, rule and key."""
+    """A rule file that is refused; the message names file, rule and key.
+
+    `path` is where the mistake stands in the list of rules: the rule's index first, then keys.
+    """
+
+    def __init__(self, message: str, path: tuple[str | int, ...] = ()) -> None:
+        super().__init__(message)
+        self.path = path
 
 
 class GuardUnavailable(LoopguardError, ConnectionError):

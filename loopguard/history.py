@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from loopguard._core import Ring
 
@@ -13,9 +13,12 @@ if TYPE_CHECKING:
 #: Which records a count is made of.
 Trail = Literal["records", "no_progress", "exec_failures", "unknown", "alternation", "churn"]
 
+_BY_IDENTITY: Final = "exec_failures"
 
+#: What was left out of an outcome: of its digest, and of its identity besides. Empty where that is nothing.
+_LeftOut = tuple[tuple[str, ...], ...]
 #: As `Ring.record` returns it.
-_Record = tuple[str, bytes, str, int, "bytes | None", bool, bool, str, "tuple[str, ...]"]
+_Record = tuple[str, bytes, str, int, "bytes | None", bool, bool, str, _LeftOut]
 
 
 class History(Ring):
@@ -41,7 +44,7 @@ class History(Ring):
             outcome.failed,
             outcome.stuck,
             outcome.missing_tool,
-            outcome.stripped,
+            (outcome.stripped, outcome.moving) if outcome.stripped or outcome.moving else (),
         )
 
     def facts(self, call: CallPrint, lowest: int) -> Facts | None:
@@ -115,26 +118,25 @@ class Facts:
     def evidence(self, trail: Trail) -> Evidence:
         """Return the records behind a count."""
         positions = self._history.trail(trail, self.call.tool, self.call.digest)
-        return Evidence([self._history.record(position) for position in positions])
+        return Evidence([self._history.record(position) for position in positions], by_identity=trail == _BY_IDENTITY)
 
 
 class Evidence:
     """The records behind a count: their calls, oldest first, and what they have in common.
 
     `outcome_digest` is empty where outcomes differ, `same_arguments` false where arguments do; `failed`: all of those
-    that have an outcome failed; `stripped`: what was left out of any of the outcomes.
+    that have an outcome failed; `stripped`: what was left out of any of the outcomes to find them equal.
     """
 
     __slots__ = ("call_ids", "failed", "outcome_digest", "same_arguments", "stripped")
 
-    def __init__(
-        self, records: list[tuple[str, bytes, str, int, bytes | None, bool, bool, str, tuple[str, ...]]]
-    ) -> None:
-        """Sum up records of the ring."""
+    def __init__(self, records: list[_Record], *, by_identity: bool) -> None:
+        """Sum up records of the ring; `by_identity`: where digests differ, failures were compared by their identity."""
         settled = [record for record in records if record[4] is not None]
         outcomes = {record[4] for record in settled}
         self.call_ids = tuple(record[2] for record in records if record[2])
-        self.outcome_digest = (outcomes.pop() or b"") if len(outcomes) == 1 else b""
+        self.outcome_digest = (next(iter(outcomes)) or b"") if len(outcomes) == 1 else b""
         self.same_arguments = len({record[1] for record in records}) == 1
         self.failed = bool(settled) and all(record[5] for record in settled)
-        self.stripped = tuple(sorted({kind for record in records for kind in record[8]}))
+        groups = 2 if by_identity and len(outcomes) > 1 else 1
+        self.stripped = tuple(sorted({kind for record in records for kinds in record[8][:groups] for kind in kinds}))

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from loopguard.detectors import PROFILES, lowest_count
-from loopguard.fingerprint import Kind, tool_name
+from loopguard.fingerprint import Kind
 from loopguard.model import Level
 from loopguard.warning_buckets import bucket_of, note_given
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from loopguard.config import LoopDetection
     from loopguard.detectors import Sighting
     from loopguard.fingerprint import CallPrint
     from loopguard.history import History
-    from loopguard.loop_detection import LoopDetection
     from loopguard.warning_buckets import Buckets
 
 
@@ -46,8 +46,7 @@ class Judge:
         self._detectors = PROFILES[profile]
         self._limits = limits
         self._lowest = lowest_count(limits)
-        # People write a tool's name as their agent has it.
-        self._tools = {tool_name(name): settings for name, settings in limits.tools.items()}
+        self._tools = limits.tools
 
     def is_clear(self, history: History, call: CallPrint) -> bool:
         """Whether no detector can have anything to say about a call."""

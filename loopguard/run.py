@@ -34,9 +34,9 @@ from loopguard.verdicts import Abort, allow, block, flags_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from loopguard.config import LoopDetection
     from loopguard.fingerprint import CallPrint, OutcomePrint
     from loopguard.judgement import Judge, Judgement
-    from loopguard.loop_detection import LoopDetection
     from loopguard.model import RunOpen
     from loopguard.surroundings import Surroundings
     from loopguard.warning_buckets import Buckets

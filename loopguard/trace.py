@@ -30,6 +30,8 @@ _RECORD_KEYS = frozenset(("tool", "args", "argsDigest", "action", *_ENDING_KEYS)
 _DIGEST_HEX_DIGITS = 32
 _DIGITS = b"-0123456789"
 _INTEGER_DIGITS_MAX = 300
+#: Of what is read into Python's values; what is only compared may be as deep as it likes.
+_DEPTH_MAX = 64
 _LITERALS: dict[bytes, bool | None] = {b"true": True, b"false": False, b"null": None}
 
 
@@ -150,13 +152,16 @@ def parse_array(text: bytes, what: str, place: Place) -> list[bytes]:
     return [text[start:end] for _, start, end in found]
 
 
-def parse_value(text: bytes, what: str, place: Place) -> Any:
+def parse_value(text: bytes, what: str, place: Place, depth: int = 0) -> Any:
     """Return a JSON text as Python's plain values; integers stay integers, whatever their length."""
     first = text[:1]
+    if depth > _DEPTH_MAX:
+        raise place.refuse(f"`{what}` is nested too deep")
     if first == b"{":
-        return {key: parse_value(value, key, place) for key, value in parse_object(text, what, None, place).items()}
+        members_ = parse_object(text, what, None, place)
+        return {key: parse_value(value, key, place, depth + 1) for key, value in members_.items()}
     if first == b"[":
-        return [parse_value(item, what, place) for item in parse_array(text, what, place)]
+        return [parse_value(item, what, place, depth + 1) for item in parse_array(text, what, place)]
     if first == b'"':
         return text_of(text)
     if text in _LITERALS:
@@ -337,7 +342,16 @@ def _members(texts: Mapping[str, str], ending: Outcome | Record) -> Iterator[str
 
 def _inline(text: bytes) -> str:
     """Return JSON text on one line; what is no JSON is written as a string, equal texts as equal strings."""
-    if fingerprint_flags(text)[1] & OPAQUE:
+    if fingerprint_flags(text)[1] & OPAQUE and not _is_deep(text):
         return _quote(text.decode(errors="backslashreplace"))
     # Between tokens a line break is as good as a space, and inside a string none can be.
     return text.decode().replace("\n", " ").replace("\r", " ")
+
+
+def _is_deep(text: bytes) -> bool:
+    """Whether a value is opaque for its depth alone, so that it can stand in a line as it is."""
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return len(members(b"[%b]" % text) or ()) == 1

@@ -10,7 +10,6 @@ import typer
 
 from loopguard.cli.app import Failure
 from loopguard.cli.inputs import read_bytes
-from loopguard.errors import InvalidConfig
 
 if TYPE_CHECKING:
     from loopguard.config import Configuration
@@ -20,6 +19,9 @@ app = typer.Typer(no_args_is_help=True, help="Check a configuration file, show w
 #: Top-level keys that are read; a key that stands twice elsewhere is nobody's business here.
 _OURS = ("tools", "agents", "loopguard")
 
+#: How pydantic calls a constraint -> how JSON schema does.
+_LONG_NAMES = {"ge": "minimum", "le": "maximum", "gt": "exclusiveMinimum", "lt": "exclusiveMaximum"}
+
 File = Annotated[str, typer.Argument(metavar="FILE", help="The configuration (JSON5), or - for standard input.")]
 
 
@@ -28,7 +30,7 @@ def check(file: File) -> int:
     """Check a configuration file; exits 2 if the service would refuse it."""
     text = _read(file)
     configuration = _load(text, file)
-    _start(configuration, text, file)
+    _start(configuration)
     twice = _twice(text)
     for key, where in twice:
         print(f"loopguard: {file}:{where}: the key `{key}` stands there twice; the last one would win", file=sys.stderr)
@@ -49,7 +51,7 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,
 ) -> int:
     """Show the effective values and where each of them comes from."""
-    from loopguard.loop_detection import FIELDS
+    from loopguard.config.loop_detection import FIELDS
 
     configuration = _load(_read(file), file)
     effective, origins = configuration.effective(agent), configuration.origins(agent)
@@ -68,10 +70,29 @@ def show(
 @app.command()
 def schema() -> int:
     """Print the JSON schema of the configuration file, for editors."""
-    from loopguard.config_file import json_schema
+    from loopguard.config.schema import json_schema
+    from loopguard.rules.schema import rule_schema
 
-    print(json.dumps(json_schema(), indent=2))
+    print(json.dumps(json_schema(rules=rule_schema(), server=_server_schema()), indent=2))
     return 0
+
+
+def _server_schema() -> dict[str, Any]:
+    from loopguard.server.settings import LimitSettings, ServerSettings
+
+    schema, limits = (model.model_json_schema(by_alias=True) for model in (ServerSettings, LimitSettings))
+    schema["properties"]["limits"] = limits
+    standard: dict[str, Any] = _without_short_names(schema)
+    return standard
+
+
+def _without_short_names(schema: Any) -> Any:
+    """Return a schema with JSON schema's own words where pydantic leaves those of its constraints."""
+    if isinstance(schema, list):
+        return [_without_short_names(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {_LONG_NAMES.get(key, key): _without_short_names(value) for key, value in schema.items()}
 
 
 def _read(file: str) -> str:
@@ -84,30 +105,21 @@ def _read(file: str) -> str:
 def _load(text: str, file: str) -> Configuration:
     from loopguard.config import Configuration
 
-    try:
-        return Configuration.from_text(text, file)
-    except InvalidConfig as error:
-        message = str(error)
-        raise Failure(message if message.startswith(file) else f"{file}: {message}") from None
+    return Configuration.from_text(text, file)
 
 
-def _start(configuration: Configuration, text: str, file: str) -> None:
-    """Check what only the engine and the service know: profiles, and the settings under `loopguard.server`."""
-    from loopguard.config_places import place_of
+def _start(configuration: Configuration) -> None:
+    """Check what only the engine and the service know: rules with their examples, `loopguard.server`, its limits."""
     from loopguard.engine import Engine
-    from loopguard.server.settings import check_table
+    from loopguard.server.settings import Settings, check_table
 
-    try:
-        Engine(configuration)
-        check_table(configuration)
-    except InvalidConfig as error:
-        place = place_of(text, error.path) if error.path else None
-        where = f"{file}:{place.line}:{place.column}" if place else file
-        raise Failure(f"{where}: {error}") from None
+    limits = Settings(**check_table(configuration)).limits()
+    engine = Engine(configuration, history_limit=limits.history_size)
+    engine.check_examples()
 
 
 def _twice(text: str) -> list[tuple[str, str]]:
-    from loopguard.config_places import duplicate_keys
+    from loopguard.config.places import duplicate_keys
 
     found = duplicate_keys(text)
     return [(key, f"{place.line}:{place.column}") for key, place in found if key.split(".")[0] in _OURS]

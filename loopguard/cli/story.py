@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from loopguard.cli.inputs import read_lines
 from loopguard.engine import Engine
 from loopguard.errors import InvalidFrame, InvalidTrace
-from loopguard.fingerprint import Kind, default_fingerprinter
+from loopguard.fingerprint import Kind
 from loopguard.model import Action, Call, CallBatch, History, Mode, Outcome, Record, RunOpen, Scope, Signal, Verdict
 from loopguard.trace import read_trace
 
@@ -84,7 +84,6 @@ class Storyteller:
         self, configuration: Configuration, *, mode: Mode, profile: str, run_id: str = "", call_id: str = ""
     ) -> None:
         self.engine = Engine(configuration)
-        self.fingerprinter = default_fingerprinter()
         self.mode = mode
         self.profile = profile
         self.run_id = run_id
@@ -119,9 +118,10 @@ class Storyteller:
         opened.mode = opened.mode or self.mode
         opened.profile = opened.profile or self.profile
         try:
-            return _Told(self.engine.open(opened), self.fingerprinter)
+            run = self.engine.open(opened)
         except InvalidFrame as error:
             raise InvalidTrace(f"{place}: {error}") from None
+        return _Told(run, self.engine.fingerprinter(run.profile))
 
     def _choose(self, found: Moment | None, moment: Moment) -> Moment | None:
         if self.call_id:

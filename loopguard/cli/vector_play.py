@@ -30,7 +30,7 @@ class Road(Protocol):
     def open(self, run: RunOpen) -> OpenRun:
         """Open a run. Raises `InvalidConfig` if it is refused."""
 
-    def digests(self, records: list[Record]) -> list[tuple[object, object]]:
+    def digests(self, records: list[Record], profile: str) -> list[tuple[object, object]]:
         """Return for every record the identity of its call and of its outcome; `None`: it has no outcome digest."""
 
 
@@ -90,7 +90,7 @@ class _Player:
     def _letters(self, act: Records, expected: Any) -> object:
         if expected is None:
             return None
-        calls, outcomes = zip(*self.road.digests(act.records), strict=True)
+        calls, outcomes = zip(*self.road.digests(act.records, self.open.profile), strict=True)
         rows = {"args": calls, "outcome": outcomes}
         return {"equal": {key: letter(rows[key], row) for key, row in expected["equal"].items()}}
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from loopguard.config import Configuration
 from loopguard.engine import Engine
 from loopguard.errors import InvalidInput
-from loopguard.fingerprint import default_fingerprinter
 from loopguard.model import CallBatch, Frame, History, Outcome, Signal
 
 if TYPE_CHECKING:
@@ -31,9 +30,9 @@ class LibraryRoad:
         """Open a run."""
         return self._engine.open(run)
 
-    def digests(self, records: list[Record]) -> list[tuple[object, object]]:
+    def digests(self, records: list[Record], profile: str) -> list[tuple[object, object]]:
         """Return for every record the identity of its call and of its outcome."""
-        fingerprinter = default_fingerprinter()
+        fingerprinter = self._engine.fingerprinter(profile)
         found: list[tuple[object, object]] = []
         for record in records:
             call = fingerprinter.call(record)
@@ -62,7 +61,7 @@ class StreamRoad:
         self._runs.append(opened)
         return StreamRun(opened)
 
-    def digests(self, records: list[Record]) -> list[tuple[object, object]]:
+    def digests(self, records: list[Record], profile: str) -> list[tuple[object, object]]:  # noqa: ARG002 - a road's face
         """Refuse: a server answers no question about the digests of records."""
         raise InvalidInput(f"{len(records)} records can't be compared over a stream")
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
+from loopguard.config import LoopDetection
 from loopguard.detectors import (
     argument_churn,
     generic_repeat,
@@ -16,7 +17,6 @@ from loopguard.detectors import (
 )
 from loopguard.detectors.sighting import Sighting, outcome_words
 from loopguard.history import Facts
-from loopguard.loop_detection import LoopDetection
 
 __all__ = ["PROFILES", "Detector", "Sighting", "lowest_count", "outcome_words"]
 

@@ -8,8 +8,8 @@ from loopguard.detectors.sighting import Sighting, build_finding, outcome_words
 from loopguard.model import Level
 
 if TYPE_CHECKING:
+    from loopguard.config import LoopDetection
     from loopguard.history import Facts
-    from loopguard.loop_detection import LoopDetection
 
 NAME = "generic_repeat"
 

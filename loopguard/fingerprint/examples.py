@@ -22,9 +22,16 @@ def broken_examples(rules: RuleSet) -> list[str]:
     Raises `InvalidRule` for an example that is no record.
     """
     fingerprinter = Fingerprinter(rules)
+    return [message for rule in rules.rules for _, message in broken_pairs(fingerprinter, rule)]
+
+
+def broken_pairs(fingerprinter: Fingerprinter, rule: Rule) -> list[tuple[str, str]]:
+    """Return key and message of each example pair of a rule that isn't answered as the rule says.
+
+    Raises `InvalidRule` for an example that is no record.
+    """
     return [
-        f"the pair of `{key}` is {'different' if key == 'equal' else 'equal'} at `{rule.source}: {key}`"
-        for rule in rules.rules
+        (key, f"the pair of `{key}` is {'different' if key == 'equal' else 'equal'} at `{rule.source}: {key}`")
         for key, pair in (("equal", rule.equal), ("differ", rule.differ))
         if pair and is_same(fingerprinter, rule, pair) is not (key == "equal")
     ]

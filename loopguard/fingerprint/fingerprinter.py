@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache
 from typing import Final, TypeVar
 
 from loopguard import _core
@@ -16,7 +16,8 @@ from loopguard.rules import Rule, RuleSet, load_rules
 from loopguard.rules.edit import edit_at
 from loopguard.rules.path import ANY, DEEP, ROOTS, Path
 from loopguard.rules.plan import plan_for
-from loopguard.rules.rule import ALIASES, SHAPES
+from loopguard.rules.rule import SHAPES
+from loopguard.tool_name import normal_name
 
 _OPAQUE: Final = _core.OPAQUE
 _NONCE: Final = _core.WRAPPER_NONCE
@@ -39,10 +40,6 @@ _VETO: Final = Kind.VETO
 #: Names come from models, so what is kept for each has a bound; beyond it everything is forgotten at once.
 _KNOWN_NAMES = 4096
 
-#: Unicode White_Space and U+FEFF: `str.strip` alone would take more (U+001C to U+001F) and less.
-_WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
-    map(chr, range(0x2000, 0x200B))
-)
 _MISSING_TOOL = (
     re.compile(r"unknown tool(?:\s+id(?=:))?[\s:]+[\"'`]?([a-z0-9_.-]+)", re.ASCII | re.IGNORECASE),
     re.compile(r"\btool\s+[\"'`]?([a-z0-9_.-]+)[\"'`]?\s+(?:not found|is not available)", re.ASCII | re.IGNORECASE),
@@ -186,10 +183,15 @@ class Fingerprinter:
         return judge
 
 
-@lru_cache(maxsize=1)
 def default_fingerprinter() -> Fingerprinter:
     """Return the fingerprinter of profile `openclaw`."""
-    return Fingerprinter(load_rules("openclaw"))
+    return shipped_fingerprinter("openclaw")
+
+
+@cache
+def shipped_fingerprinter(profile: str) -> Fingerprinter:
+    """Return the fingerprinter of a profile without rules of a user."""
+    return Fingerprinter(load_rules(profile))
 
 
 def tool_name(name: str) -> str:
@@ -197,10 +199,10 @@ def tool_name(name: str) -> str:
 
     Raises `InvalidFrame` (EMPTY_TOOL) for a blank one.
     """
-    name = name.strip(_WHITE_SPACE).lower()
-    if not name:
+    normal = normal_name(name)
+    if not normal:
         raise InvalidFrame(Reason.EMPTY_TOOL, "the call names no tool")
-    return ALIASES.get(name, name)
+    return normal
 
 
 class _Tool:

@@ -93,7 +93,7 @@ class _Ready:
         if rule.stuck:
             made.stuck = True
         if rule.identity:
-            made.identity = _failure_identity(values)
+            made.identity, made.moving = _failure_identity(values)
 
     def _readers_for(self, parts: Parts, failed: bool) -> tuple[Reader, ...]:
         if not self._free:
@@ -112,13 +112,16 @@ class _Ready:
         return readers
 
 
-def _failure_identity(values: Sequence[bytes | None]) -> bytes | None:
-    """Return what tells one terminal failure of a command from another, `None` where it is none (SEMANTICS 4.2)."""
+def _failure_identity(values: Sequence[bytes | None]) -> tuple[bytes | None, tuple[str, ...]]:
+    """Return what tells one terminal failure of a command from another, and the kinds of text that don't count for it.
+
+    `None` where it is none (SEMANTICS 4.2).
+    """
     status, code, timed_out, output = values
     if status is None or code is None or output is None or timed_out != b"false":
-        return None
+        return None, ()
     if code in (b"0", b"null") or output in (b'""', b'"(Command exited with code %b)"' % code):
-        return None
-    moving = _core.blank_moving_parts(_core.canonicalize(output, mask=_NONCE))
+        return None, ()
+    output, moving = _core.blank_moving_parts(_core.canonicalize(output, mask=_NONCE))
     # The leading NUL keeps an output that happens to be JSON from being read as such.
-    return _core.fingerprint(b"\0".join((b"", status, code, moving)))
+    return _core.fingerprint(b"\0".join((b"", status, code, output))), moving

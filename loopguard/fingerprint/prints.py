@@ -38,10 +38,10 @@ class OutcomePrint:
 
     `digest` is `None` for what is pending and for a veto; `identity` says that a command failed in the end, and how;
     `missing_tool` is empty where no tool was missing; `stripped` names volatile keys and kinds of text that were left
-    out.
+    out of the digest, `moving` those that the identity leaves out besides.
     """
 
-    __slots__ = ("digest", "failed", "flags", "identity", "kind", "missing_tool", "stripped", "stuck")
+    __slots__ = ("digest", "failed", "flags", "identity", "kind", "missing_tool", "moving", "stripped", "stuck")
 
     def __init__(
         self,
@@ -53,6 +53,7 @@ class OutcomePrint:
         missing_tool: str = "",
         flags: int = 0,
         stripped: tuple[str, ...] = (),
+        moving: tuple[str, ...] = (),
     ) -> None:
         self.kind = kind
         self.digest = digest
@@ -62,3 +63,4 @@ class OutcomePrint:
         self.missing_tool = missing_tool
         self.flags = flags
         self.stripped = stripped
+        self.moving = moving

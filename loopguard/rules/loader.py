@@ -8,7 +8,8 @@ from typing import Any, NoReturn, TypeVar
 
 from loopguard.errors import InvalidRule
 from loopguard.rules.path import DEEP, Path, PathError, parse_path
-from loopguard.rules.rule import ALIASES, KINDS, MASKS, SHAPES, TYPES, Condition, Prune, Rule, Target, Typed, Value
+from loopguard.rules.rule import KINDS, MASKS, SHAPES, TYPES, Condition, Prune, Rule, Target, Typed, Value
+from loopguard.tool_name import ALIASES
 
 _T = TypeVar("_T")
 _NAME = re.compile(r"[ -~]+")
@@ -23,16 +24,29 @@ _ROOTS_OF_SHAPE = {
 class Place:
     """Where in a rule file the reader is; refuses with that in the message."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, path: tuple[str | int, ...] = ()) -> None:
         self.text = text
+        self.path = path
 
     def at(self, key: str) -> Place:
         """Return a place one step further in."""
-        return Place(f"{self.text}: {key}")
+        return Place(f"{self.text}: {key}", (*self.path, key))
+
+    def rule(self, number: int) -> Place:
+        """Return the place of one rule of the file."""
+        return Place(f"{self.text}: rule[{number}]", (number,))
+
+    def item(self, number: int) -> Place:
+        """Return the place of one item of the list that is here."""
+        return Place(f"{self.text}[{number}]", (*self.path, number))
+
+    def named(self, name: str) -> Place:
+        """Return the same place with a name in its message."""
+        return Place(f"{self.text} {name}", self.path)
 
     def refuse(self, message: str) -> NoReturn:
         """Raise `InvalidRule` with a message about this place."""
-        raise InvalidRule(f"{message} at `{self.text}`")
+        raise InvalidRule(f"{message} at `{self.text}`", self.path)
 
 
 def parse_rules(tables: object, source: str, *, examples: bool = False) -> tuple[Rule, ...]:
@@ -47,18 +61,18 @@ def parse_rules(tables: object, source: str, *, examples: bool = False) -> tuple
     seen: set[str] = set()
     for number, rule in enumerate(rules):
         if rule.name in seen:
-            place.at(f"rule[{number}]").refuse(f"a second rule `{rule.name}`")
+            place.rule(number).refuse(f"a second rule `{rule.name}`")
         seen.add(rule.name)
     return rules
 
 
 def _rule(table: object, place: Place, number: int, examples: bool) -> Rule:
-    place = place.at(f"rule[{number}]")
+    place = place.rule(number)
     fields = _table(table, place, _FIELDS)
     name = fields.get("name", "")
     if not name:
         place.refuse("no name")
-    place = Place(f"{place.text} {name}")
+    place = place.named(name)
     if "tools" not in fields:
         place.refuse("no tools")
     rule = Rule(source=place.text, **{"kind": _KIND_OF_SHAPE[fields.get("shape", "shaped")], **fields})
@@ -92,7 +106,7 @@ def _check_deciding(rule: Rule, place: Place) -> None:
         place.at("identity").refuse("needs four values: status, exit code, timed out, output")
     roots = _ROOTS_OF_SHAPE[rule.shape]
     for number, value in enumerate(rule.values or ()):
-        at = place.at(f"values[{number}]")
+        at = place.at("values").item(number)
         for path in filter(None, (value.path, value.otherwise)):
             if path.root not in roots:
                 at.refuse(f"a {rule.shape} result has no `{path.root}`")
@@ -116,7 +130,7 @@ def _table(value: object, place: Place, readers: Mapping[str, Callable[[object, 
         place.refuse("not a table")
     for key in value:
         if key not in readers:
-            place.refuse(f"unknown key `{key}`")
+            raise InvalidRule(f"unknown key `{key}` at `{place.text}`", (*place.path, key))
     return {key: readers[key](item, place.at(key)) for key, item in value.items()}
 
 
@@ -145,7 +159,7 @@ def _list(read: Callable[[object, Place], _T]) -> Callable[[object, Place], tupl
     def read_all(value: object, place: Place) -> tuple[_T, ...]:
         if isinstance(value, str) or not isinstance(value, Sequence):
             place.refuse("not a list")
-        return tuple(read(item, Place(f"{place.text}[{number}]")) for number, item in enumerate(value))
+        return tuple(read(item, place.item(number)) for number, item in enumerate(value))
 
     return read_all
 

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from loopguard.rules.path import Path
 
-#: Tools that have a second name; rules and signatures know the one on the right.
-ALIASES = {"bash": "exec", "apply-patch": "apply_patch", "cron": "automations"}
 #: Types of JSON values that a rule can ask for.
 TYPES = ("string", "number", "boolean", "null", "object", "array")
 #: What a result can be: shaped as MCP and OpenClaw do it, any other value, or an error's message.

@@ -57,8 +57,8 @@ class Recorder:
         self.runs.append(recorded)
         return recorded
 
-    def digests(self, records: list[Record]) -> list[tuple[object, object]]:
-        return self.road.digests(records)
+    def digests(self, records: list[Record], profile: str) -> list[tuple[object, object]]:
+        return self.road.digests(records, profile)
 
 
 class RecordedRun:

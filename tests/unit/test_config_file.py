@@ -1,4 +1,4 @@
-"""The `loopguard` table, places of mistakes in the text, and the schema for editors."""
+"""The `loopguard` table, and places of mistakes in the text."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 
 from loopguard.config import Configuration
-from loopguard.config_file import json_schema
-from loopguard.config_places import duplicate_keys, place_of
+from loopguard.config.places import duplicate_keys, place_of
 from loopguard.errors import InvalidConfig
-from loopguard.loop_detection import FIELDS
 
 
 def refused(table: object) -> InvalidConfig:
@@ -28,16 +26,22 @@ def message_of(text: str) -> str:
 def test_without_the_table_there_are_defaults() -> None:
     configuration = Configuration.empty()
 
-    assert (configuration.server, configuration.profile, configuration.store) == ({}, "openclaw", "memory")
+    assert (configuration.server, configuration.profile, configuration.rules) == ({}, "openclaw", [])
 
 
 def test_the_table_is_kept() -> None:
     configuration = Configuration(
-        {"loopguard": {"server": {"address": "x"}, "profile": "openclaw", "store": "sqlite:x", "profiles": {"b": {}}}}
+        {"loopguard": {"server": {"address": "x"}, "profile": "balanced", "profiles": {"balanced": {"repeat": 4}}}}
     )
 
     assert configuration.server == {"address": "x"}
-    assert (configuration.store, configuration.profiles) == ("sqlite:x", {"b": {}})
+    assert (configuration.profile, configuration.profiles) == ("balanced", {"balanced": {"repeat": 4}})
+
+
+def test_tools_are_known_by_the_name_that_their_calls_have() -> None:
+    configuration = Configuration({"loopguard": {"tools": {" Bash ": {"exempt": True}}}})
+
+    assert configuration.effective().tools["exec"].exempt
 
 
 @pytest.mark.parametrize(
@@ -45,6 +49,13 @@ def test_the_table_is_kept() -> None:
     [
         ({"servers": {}}, "loopguard.servers"),
         ({"profile": 5}, "loopguard.profile"),
+        ({"profile": "opnclaw"}, "loopguard.profile"),
+        ({"profiles": {"balnced": {}}}, "loopguard.profiles.balnced"),
+        ({"profiles": {"openclaw": {}}}, "loopguard.profiles.openclaw"),
+        ({"profiles": {"balanced": {"repeat": 0}}}, "loopguard.profiles.balanced.repeat"),
+        ({"store": "sqlite:x"}, "loopguard.store"),
+        ({"tools": {"Bash": {}, "exec": {}}}, "loopguard.tools.exec"),
+        ({"tools": {"": {}}}, "loopguard.tools."),
         ({"server": []}, "loopguard.server"),
         ({"tools": {"a": {"exempt": 1}}}, "loopguard.tools.a.exempt"),
         ({"tools": {"a": {"exmpt": True}}}, "loopguard.tools.a.exmpt"),
@@ -55,6 +66,7 @@ def test_the_table_is_kept() -> None:
         ({"tools": {"a": {"criticalThreshold": 10}}}, "loopguard.tools.a.criticalThreshold"),
         ({"tools": {"str": {"poll": [1]}}}, "loopguard.tools.str.poll.0"),
         ({"rules": 5}, "loopguard.rules"),
+        ({"rules": {}}, "loopguard.rules"),
         ({"notes": {"generic_repeat": "{secret}"}}, "loopguard.notes.generic_repeat"),
         ({"notes": {"generic_repeat": {"loud": "x"}}}, "loopguard.notes.generic_repeat.loud"),
         ([], "loopguard"),
@@ -91,18 +103,56 @@ def test_a_mistake_is_told_with_line_and_column() -> None:
 def test_a_mistake_in_an_agent_is_found() -> None:
     text = "{agents: {list: [\n{id: 'a'},\n{id: 'b', tools: {loopDetection: {maxLoops: 1}}}]}}"
 
-    assert message_of(text).startswith("f.json5:3:35: unknown key `maxLoops`")
+    assert message_of(text).startswith("f.json5:3:35: unknown key `maxLoops` in `agents.list[1].tools.loopDetection`")
 
 
 def test_a_mistake_in_the_merged_result_is_found() -> None:
     assert message_of("{tools: {loopDetection: {\ncriticalThreshold: 8}}}").startswith("f.json5:2:1: ")
 
 
+def test_two_names_of_one_tool_are_both_named() -> None:
+    text = "{loopguard: {tools: {\n Bash: {exempt: true},\n exec: {}}}}"
+
+    assert message_of(text) == (
+        "f.json5:3:2: `loopguard.tools.exec`: `Bash` and `exec` are one tool, `exec`; write it once"
+    )
+
+
+def test_a_mistake_between_an_agent_and_everybody_names_the_agent() -> None:
+    everybody = "tools: {loopDetection: {enabled: true}}"
+    text = f"{{{everybody}, agents: {{list: [{{id: 'a', tools: {{loopDetection: {{\nhistorySize: 9}}}}}}]}}}}"
+
+    assert message_of(text) == (
+        "f.json5:2:1: `globalCircuitBreakerThreshold` (30) must be at most `historySize` (9) for the agent `a`"
+    )
+
+
 @pytest.mark.parametrize(
-    "text", ["{a: 1,\n  b: }", "{", "", "{a: 1} b", "nope", '{"a": ' + "[" * 100 + "]" * 100 + "}"]
+    ("text", "place", "words"),
+    [
+        ("{a: 1,\n  b: }", "2:6", "a value is missing before `}`"),
+        ("{\n a: {b: 1,", "2:5", "the object that starts here is never closed"),
+        ("[1,\n 2", "1:1", "the array that starts here is never closed"),
+        ("", "1:1", "there is nothing in it"),
+        ("{a: 1}  // one\n b", "2:2", "something follows behind the end of the configuration"),
+        ("{a: 1}}", "1:7", "something follows behind the end of the configuration"),
+        ("nope", "1:1", "an unknown word; texts stand in quotes"),
+        ("{a: tru}", "1:5", "an unknown word; texts stand in quotes"),
+        ("{a 1}", "1:4", "a colon is missing before `1`"),
+        ("{a: 1\n b: 2}", "2:2", "a comma or `}` is missing before `b`"),
+        ("{a: [1}", "1:7", "a comma or `]` is missing before `}`"),
+        ("{a: 'x\n'}", "1:5", "the text that starts here has no closing quote on its line"),
+        ("{a: 1,,}", "1:7", "a comma too many"),
+        ("{a: 1e}", "1:5", "the number that starts here is not complete"),
+        ("{\n/* a: 1}", "2:1", "the comment that starts here is never closed"),
+        ("{1a: 2}", "1:2", "a key without quotes can't start with `1`"),
+        ("{a: '\\u12'}", "1:7", "an escape is not complete: a hexadecimal digit is missing"),
+        ("{a: \x01}", "1:5", "a value is missing before U+0001"),
+        ("{a: " + "[" * 100 + "]" * 100 + "}", "1:36", "too many objects and arrays inside one another"),
+    ],
 )
-def test_what_is_no_json5_is_refused(text: str) -> None:
-    assert message_of(text).startswith("f.json5")
+def test_what_is_no_json5_is_refused_in_plain_words(text: str, place: str, words: str) -> None:
+    assert message_of(text) == f"f.json5:{place}: not JSON5: {words}"
 
 
 @pytest.mark.parametrize("text", ["[]", "5", "null", "'x'"])
@@ -120,24 +170,3 @@ def test_a_place_inside_of_what_is_not_there_is_its_parents() -> None:
     assert place_of("{a: {\nb: {}}}", ("a", "b", "c")) == (2, 1)
     assert place_of("{a: 1}", ("x",)) is None
     assert place_of("{not json5", ("x",)) is None
-
-
-def test_the_schema_knows_every_key() -> None:
-    schema = json_schema()
-
-    block = schema["$defs"]["LoopDetection"]
-    for path in FIELDS:
-        node = block
-        for step in path.split("."):
-            assert node["additionalProperties"] is False
-            node = node["properties"][step]
-    assert schema["$defs"]["LoopguardTable"]["additionalProperties"] is False
-    assert set(schema["$defs"]["LoopguardTable"]["properties"]) == {
-        "notes",
-        "profile",
-        "profiles",
-        "rules",
-        "server",
-        "store",
-        "tools",
-    }

@@ -1,14 +1,19 @@
-"""Where a key stands in a JSON5 text; read only when there is a mistake to point at."""
+"""Paths of keys, and where they stand in a JSON5 text, which is read for that only when there is a mistake."""
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+import json
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from loopguard.errors import InvalidConfig
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from loopguard.loop_detection import Path
+#: Where something stands in its file, from the top; empty for the block of an `open` frame.
+Path = tuple["str | int", ...]
+
+_VALUE_SHOWN: Final = 60
 
 
 class Place(NamedTuple):
@@ -39,13 +44,25 @@ def duplicate_keys(text: str) -> list[tuple[str, Place]]:
     return duplicates
 
 
-def syntax_place(text: str, message: str) -> Place | None:
-    """Return the place that a message of pyjson5 names by its character's index."""
-    match = re.search(r"near (\d+)", message)
-    if match is None:
-        return None
-    before = text[: max(int(match[1]) - 1, 0)]
-    return Place(before.count("\n") + 1, len(before) - before.rfind("\n"))
+def placed(mistake: InvalidConfig, text: str, source: str) -> InvalidConfig:
+    """Return the mistake with its place in the file before its message."""
+    place = place_of(text, mistake.path) if mistake.path else None
+    where = f"{source}:{place.line}:{place.column}" if place else source
+    return InvalidConfig(mistake.key, f"{where}: {mistake}", mistake.path)
+
+
+def show_path(path: Path) -> str:
+    """Return a path as people write it: `agents.list[2].tools`."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
+
+
+def show_value(value: object) -> str:
+    """Return a value as it stands in the file, cut to a few words."""
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError, RecursionError):
+        text = repr(value)
+    return text if len(text) <= _VALUE_SHOWN else text[: _VALUE_SHOWN - 1] + "…"
 
 
 def _walk(text: str) -> Iterator[tuple[Path, Place]]:
@@ -68,4 +85,6 @@ def _walk_node(node: Any, path: Path) -> Iterator[tuple[Path, Place]]:
         yield from _walk_node(pair.value, step)
     if hasattr(node, "values") and not hasattr(node, "key_value_pairs"):
         for index, item in enumerate(node.values):
-            yield from _walk_node(item, (*path, index))
+            step = (*path, index)
+            yield step, Place(item.lineno, item.col_offset + 1)
+            yield from _walk_node(item, step)
