@@ -32,6 +32,8 @@ from loopguard.v1 import guard_pb2 as pb
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from loopguard.events import Event
+
 _log = logging.getLogger("loopguard.client")
 
 #: The domain of every `google.rpc.ErrorInfo`.
@@ -131,6 +133,18 @@ def to_finding(finding: Finding) -> pb.Finding:
         outcome_digest=finding.outcome_digest,
         stripped=finding.stripped,
         cleared_by=finding.cleared_by,
+    )
+
+
+def to_finding_event(event: Event) -> pb.FindingEvent:
+    """Translate what the guard tells operators; run and agent stand around it."""
+    return pb.FindingEvent(
+        call_id=event.call_id,
+        tool=event.tool,
+        action=_ACTION_NUMBER[event.action],
+        scope=_SCOPE_NUMBER[event.scope] if event.scope else pb.SCOPE_UNSPECIFIED,
+        finding=to_finding(event.finding),
+        note=event.note,
     )
 
 

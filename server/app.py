@@ -35,7 +35,7 @@ def main() -> int:
 
 def run(settings: Settings, configuration: Configuration) -> int:
     """Run the service until SIGTERM or SIGINT; return the exit code."""
-    set_up_logs(settings.log_level)
+    set_up_logs(settings.log_level, settings.log_format)
     try:
         uvloop.run(_run(settings, configuration))
     except (AddressUnavailable, InvalidConfig) as mistake:

@@ -9,7 +9,7 @@ from loopguard.codec import RefusedOpen
 from loopguard.errors import InvalidFrame, Reason
 from loopguard.model import EndReason, RunOpen
 
-from .status import StreamEnd, evicted, out_of_order, refusal_status, superseded
+from .status import StreamEnd, evicted, out_of_order, superseded
 
 if TYPE_CHECKING:
     from loopguard.codec import Received
@@ -32,8 +32,8 @@ def _before_open(run_id: str = "") -> StreamEnd:
 _NO_PROTOBUF = InvalidFrame(Reason.INVALID_FRAME, "a message that is no valid protobuf")
 
 
-def _refuse_open(refusal: InvalidFrame) -> bytes:
-    return codec.encode_answer(0, 0, 0, answer_codec.error_body(refusal_status(refusal)))
+def _refuse_open(sessions: Sessions, refusal: InvalidFrame) -> bytes:
+    return codec.encode_answer(0, 0, 0, sessions.refuse(refusal))
 
 
 def _check_open(seq: int, frame: RunOpen | RefusedOpen) -> RunOpen:
@@ -78,14 +78,14 @@ class GuardConversation:
 
     def _open(self, received: Received | None) -> bytes:
         if received is None:
-            return _refuse_open(_NO_PROTOBUF)
+            return _refuse_open(self._sessions, _NO_PROTOBUF)
         seq, _, frame = received
         if not isinstance(frame, RunOpen | RefusedOpen):
             raise _before_open()
         try:
             self._session, body = self._sessions.open(_check_open(seq, frame), self._tenant, self)
         except InvalidFrame as refusal:
-            return _refuse_open(refusal)
+            return _refuse_open(self._sessions, refusal)
         return codec.encode_answer(0, self._session.last_seq, 0, body)
 
     def run_ended(self, session: Session, reason: EndReason, end: StreamEnd) -> None:
@@ -137,7 +137,7 @@ class ManyConversation:
         if run_id != (trimmed := run_id.strip()):
             return self._take(trimmed, received)
         if received is None:
-            return _refuse_open(_NO_PROTOBUF)
+            return _refuse_open(self._sessions, _NO_PROTOBUF)
         seq, _, frame = received
         if isinstance(frame, RunOpen | RefusedOpen):
             return self._open(run_id, seq, frame)
@@ -160,7 +160,7 @@ class ManyConversation:
                 raise InvalidFrame(Reason.INVALID_FRAME, f"`open` of run `{request.run_id}` among run `{run_id}`'s")
             session, body = self._sessions.open(request, self._tenant, self)
         except InvalidFrame as refusal:
-            return _refuse_open(refusal)
+            return _refuse_open(self._sessions, refusal)
         self._runs[run_id] = session
         return codec.encode_answer(0, session.last_seq, 0, body)
 

@@ -1,4 +1,4 @@
-"""Logs as one JSON object a line on stderr."""
+"""Logs on stderr: one JSON object a line, or text for people."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import structlog
 _log = logging.getLogger("loopguard.server")
 
 
-def set_up_logs(level: str) -> None:
+def set_up_logs(level: str, form: str = "json") -> None:
     """Send the standard library's log records, with what stands in their `extra`, through structlog."""
     before: list[Any] = [
         structlog.stdlib.add_log_level,
@@ -26,13 +26,19 @@ def set_up_logs(level: str) -> None:
             foreign_pre_chain=before,
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                structlog.processors.JSONRenderer(ensure_ascii=False),
+                _renderer(form),
             ],
         )
     )
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
+
+
+def _renderer(form: str) -> Any:
+    if form == "console":
+        return structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+    return structlog.processors.JSONRenderer(ensure_ascii=False)
 
 
 def log_failure(doing: str, failure: Exception, run_id: str = "") -> None:

@@ -17,21 +17,27 @@ from loopguard.config import load_configuration
 from loopguard.engine import Engine
 
 from .access import Access
+from .admin import Admin
 from .certificates import Certificate, Certificates
 from .exposure import is_local
 from .limits import GRPC_HEADROOM_BYTES, GRPC_HEADROOM_STREAMS
+from .metrics import build_registry
 from .reload import Part, Reloader
 from .servicer import SERVICE, Servicer
 from .sessions import Sessions
 from .settings import check_table
+from .tally import Tally
 from .tokens import Tokens
+from .watch import Hub
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from loopguard.config import Configuration
+    from loopguard.events import Event
 
     from .settings import Settings
+    from .tally import Sample
 
 _log = logging.getLogger("loopguard.server")
 
@@ -60,22 +66,40 @@ def tell_guards(configuration: Configuration) -> None:
     )
 
 
+def open_admin(address: str, samples: Callable[[], list[Sample]], healthy: Callable[[], bool]) -> Admin:
+    """Serve metrics and health over HTTP. Raises `AddressUnavailable`."""
+    try:
+        admin = Admin(address, build_registry(samples), healthy)
+    except OSError as mistake:
+        raise AddressUnavailable(f"can't listen on {address}: {mistake.strerror or mistake}") from None
+    admin.start()
+    _log.info("metrics", extra={"address": admin.address})
+    return admin
+
+
 class Service:
     """A server with all that belongs to it."""
 
     def __init__(
-        self, settings: Settings, configuration: Configuration, *, now: Callable[[], float] = time.monotonic
+        self,
+        settings: Settings,
+        configuration: Configuration,
+        *,
+        now: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         limits = settings.limits()
         self._settings = settings
         self._parts: list[Part[Any]] = []
-        self._engine = Engine(configuration, now=now, history_limit=limits.history_size)
+        self.tally = Tally()
+        self.hub = Hub(self.tally, clock)
+        self._engine = Engine(configuration, now=now, on_event=self._tell_finding, history_limit=limits.history_size)
         self._access = Access(self._load_tokens())
         self._certificates = self._load_certificates()
         if settings.config is not None:
             self._parts.append(Part("configuration", (settings.config,), self._read_configuration, self._configure))
-        self.sessions = Sessions(self._engine, limits, now=now, version=loopguard.__version__)
-        self.servicer = Servicer(self.sessions, limits, self._access)
+        self.sessions = Sessions(self._engine, limits, self.hub, self.tally, now=now, version=loopguard.__version__)
+        self.servicer = Servicer(self.sessions, limits, self._access, self.hub, self.tally)
         self._server = grpc.aio.server(options=channel_options(settings))
         self._server.add_generic_rpc_handlers((self.servicer.handlers(),))
         self._health = health.aio.HealthServicer()
@@ -86,6 +110,8 @@ class Service:
         )
         self._reloader = Reloader(self._parts, self._reloaded)
         self._tasks: set[asyncio.Task[None]] = set()
+        self._serving = False
+        self._admin: Admin | None = None
 
     def _load_tokens(self) -> Tokens | None:
         path = self._settings.tokens_file
@@ -126,7 +152,46 @@ class Service:
         tell_guards(configuration)
 
     def _reloaded(self, what: str, well: bool) -> None:
-        """Count a reload."""
+        self.tally.reloads[what, "good" if well else "bad"] += 1
+
+    def _tell_finding(self, event: Event) -> None:
+        finding = event.finding
+        told = {
+            "run_id": event.run_id,
+            "agent_id": event.agent_id,
+            "call_id": event.call_id,
+            "tool": event.tool,
+            "action": event.action.value,
+            "detector": finding.detector,
+            "count": finding.count,
+            "threshold": finding.threshold,
+        }
+        _log.log(logging.WARNING if event.log_level == "warning" else logging.ERROR, "finding", extra=told)
+        self.hub.tell_finding(event)
+
+    def samples(self) -> list[Sample]:
+        """Return what is counted and what is open now, by the names of the metrics."""
+        tenants = tuple(self.sessions.tenants)
+        now: list[Sample] = [
+            ("loopguard_open_runs", (), len(self.sessions)),
+            ("loopguard_interrupted_runs", (), sum(len(tenant.interrupted) for tenant in tenants)),
+            ("loopguard_open_streams", (), self.servicer.open_streams),
+            ("loopguard_watchers", (), len(self.hub)),
+            ("loopguard_failures", (), self._engine.failures),
+        ]
+        if self._certificates is not None:
+            now.append(("loopguard_certificate_expiry_seconds", (), self._certificates.current.expires_at))
+        return self.tally.samples() + now
+
+    @property
+    def metrics_address(self) -> str:
+        """Where metrics are to be had, with the port in use; empty where they are not."""
+        return self._admin.address if self._admin is not None else ""
+
+    @property
+    def serving(self) -> bool:
+        """Whether clients may come."""
+        return self._serving
 
     async def reload(self) -> None:
         """Read the configuration, tokens and certificates anew."""
@@ -151,6 +216,9 @@ class Service:
         await self._server.start()
         for name in ("", SERVICE):
             await self._health.set(name, health_pb2.HealthCheckResponse.SERVING)
+        self._serving = True
+        if self._settings.metrics_address is not None:
+            self._admin = open_admin(self._settings.metrics_address, self.samples, lambda: self.serving)
         self._tasks.add(asyncio.create_task(self._sweep()))
         if self._parts:
             self._tasks.add(asyncio.create_task(self._reloader.watch(self._settings.reload_poll_s)))
@@ -184,11 +252,14 @@ class Service:
     async def stop(self) -> None:
         """Say that we go, let the clients finish, and stop."""
         _log.info("draining", extra={"streams": self.servicer.open_streams, "grace_s": self._settings.drain_grace_s})
+        self._serving = False
         await self._health.enter_graceful_shutdown()
         await self.servicer.drain(self._settings.drain_grace_s)
         for task in tuple(self._tasks):
             task.cancel()
         await self._server.stop(_FLUSH_S)
+        if self._admin is not None:
+            self._admin.stop()
         _log.info("stopped")
 
 

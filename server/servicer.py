@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Protocol
+import contextlib
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import grpc
 import grpc.aio
 from google.protobuf.message import DecodeError
 
 from loopguard import answer_codec
-from loopguard.answer_codec import STATUS_TRAILER
 from loopguard.errors import InvalidInput, Reason
 from loopguard.fingerprint.masked import inspect_masked
 from loopguard.model import DIGEST_SCHEME
@@ -19,94 +19,37 @@ from loopguard.v1 import guard_pb2 as pb
 from .conversation import GuardConversation, ManyConversation
 from .limits import LimitExceeded
 from .status import StreamEnd
+from .stream import Stream, Watching, abort
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from .access import Access
     from .limits import Limits
     from .sessions import Sessions
+    from .tally import Tally
     from .tokens import Grant
+    from .watch import Hub
 
 SERVICE = pb.DESCRIPTOR.services_by_name["LoopGuardService"].full_name
 
+Context = grpc.aio.ServicerContext[bytes, bytes]
 
-class Conversation(Protocol):
-    """What a stream does with its messages."""
-
-    def receive(self, data: bytes) -> bytes:
-        """Take a message and return its answer; raise `StreamEnd` where the stream has to end."""
-
-    def go_away(self, grace_s: float) -> None:
-        """Tell the client that the server will shut down."""
-
-    def release(self) -> None:
-        """Let go of all runs; the stream is over."""
-
-
-class Stream:
-    """One open stream: its answers, and between them what the server says by itself."""
-
-    def __init__(self, context: grpc.aio.ServicerContext[bytes, bytes], grant: Grant) -> None:
-        self._context = context
-        self.grant = grant
-        # gRPC allows one write at a time, and two tasks write here.
-        self._writing = asyncio.Lock()
-        self._saying: set[asyncio.Task[None]] = set()
-        self._over = False
-        self.conversation: Conversation
-
-    async def serve(self) -> None:
-        """Answer messages until the client closes its side or the stream has to end."""
-        # Typed loosely: to the stubs, `EOF` is no result of `read`.
-        read: Any = self._context.read
-        write, receive = self._context.write, self.conversation.receive
-        try:
-            while (data := await read()) is not grpc.aio.EOF and not self._over:
-                answer = receive(data)
-                async with self._writing:
-                    await write(answer)
-            for saying in list(self._saying):
-                await saying
-        except StreamEnd as end:
-            await abort(self._context, end)
-        finally:
-            self.conversation.release()
-
-    def say(self, message: bytes, end: StreamEnd | None = None) -> None:
-        """Send a message soon, then end the stream if `end` is given."""
-        saying = asyncio.create_task(self._say(message, end))
-        self._saying.add(saying)
-        saying.add_done_callback(self._saying.discard)
-
-    def end(self, end: StreamEnd) -> None:
-        """End the stream soon, and take no message before that."""
-        self._over = True
-        self.say(b"", end)
-
-    async def _say(self, message: bytes, end: StreamEnd | None) -> None:
-        try:
-            if message:
-                async with self._writing:
-                    await self._context.write(message)
-            if end is not None:
-                await abort(self._context, end)
-        except grpc.aio.BaseError:
-            # The client has gone meanwhile, or the stream has just been ended as asked.
-            return
-
-
-async def abort(context: grpc.aio.ServicerContext[Any, Any], end: StreamEnd) -> None:
-    """End a call with a status and its details; always raises gRPC's own `AbortError`."""
-    await context.abort(end.code, str(end), ((STATUS_TRAILER, end.status.SerializeToString()),))
+_EXPELLED = StreamEnd(Reason.UNAUTHENTICATED, "the token of this stream is no longer valid")
+_SHUTTING_DOWN = StreamEnd(Reason.SHUTTING_DOWN, "the server is shutting down", retry_after_s=1)
 
 
 class Servicer:
     """Takes streams in and knows which are open."""
 
-    def __init__(self, sessions: Sessions, limits: Limits, access: Access) -> None:
+    def __init__(self, sessions: Sessions, limits: Limits, access: Access, hub: Hub, tally: Tally) -> None:
         self._sessions = sessions
         self._access = access
         self._limits = limits
+        self._hub = hub
+        self._tally = tally
         self._streams: set[Stream] = set()
+        self._watching: set[Watching] = set()
         self._connections: dict[str, int] = {}
         self._draining = False
         self._empty = asyncio.Event()
@@ -133,66 +76,84 @@ class Servicer:
             },
         )
 
-    async def _guard(self, _requests: Any, context: grpc.aio.ServicerContext[bytes, bytes]) -> None:
-        stream = Stream(context, await self._admit(context))
+    async def _guard(self, _requests: Any, context: Context) -> None:
+        stream = await self._stream(context, "Guard")
         stream.conversation = GuardConversation(self._sessions, self._limits, stream.grant.tenant, stream)
         await self._serve(stream, context)
 
-    async def _guard_many(self, _requests: Any, context: grpc.aio.ServicerContext[bytes, bytes]) -> None:
-        stream = Stream(context, await self._admit(context))
+    async def _guard_many(self, _requests: Any, context: Context) -> None:
+        stream = await self._stream(context, "GuardMany")
         stream.conversation = ManyConversation(self._sessions, self._limits, stream.grant.tenant, stream)
         await self._serve(stream, context)
 
-    async def _admit(self, context: grpc.aio.ServicerContext[bytes, bytes]) -> Grant:
+    async def _stream(self, context: Context, rpc: str) -> Stream:
+        return Stream(context, await self._admit(context), self._tally, self._tally.latencies[rpc])
+
+    async def _admit(self, context: Context) -> Grant:
         try:
             return self._access.admit(context.invocation_metadata() or ())
         except StreamEnd as refused:
-            await abort(context, refused)
-            raise
+            await self._refuse(context, refused)
+
+    async def _refuse(self, context: Context, end: StreamEnd) -> NoReturn:
+        self._tally.refusals[end.reason.value] += 1
+        await abort(context, end)
 
     def expel(self) -> int:
         """End the streams whose token is no longer known; return how many."""
-        expelled = [stream for stream in self._streams if not self._access.holds(stream.grant)]
+        open_ones: set[Stream | Watching] = {*self._streams, *self._watching}
+        expelled = [stream for stream in open_ones if not self._access.holds(stream.grant)]
         for stream in expelled:
-            stream.end(StreamEnd(Reason.UNAUTHENTICATED, "the token of this stream is no longer valid"))
+            stream.end(_EXPELLED)
         return len(expelled)
 
-    async def _serve(self, stream: Stream, context: grpc.aio.ServicerContext[bytes, bytes]) -> None:
+    @contextlib.contextmanager
+    def _counted(self, context: Context) -> Iterator[None]:
+        """Count a stream of a connection. Raises `StreamEnd` if it may not be there."""
         if self._draining:
-            await abort(context, StreamEnd(Reason.SHUTTING_DOWN, "the server is shutting down", retry_after_s=1))
+            raise _SHUTTING_DOWN
         peer = context.peer()
         streams = self._connections.get(peer, 0)
         # All connections over a socket file have one name.
         if streams >= self._limits.streams_per_connection and not peer.startswith("unix:"):
             message = f"this connection has {streams} streams, as many as it may"
-            await abort(context, StreamEnd(Reason.LIMIT_EXCEEDED, message))
+            raise StreamEnd(Reason.LIMIT_EXCEEDED, message)
         self._connections[peer] = streams + 1
-        self._streams.add(stream)
-        self._empty.clear()
         try:
-            await stream.serve()
+            yield
         finally:
-            self._streams.discard(stream)
             self._connections[peer] -= 1
             if not self._connections[peer]:
                 del self._connections[peer]
-            if not self._streams:
-                self._empty.set()
 
-    async def _fingerprint(self, data: bytes, context: grpc.aio.ServicerContext[bytes, bytes]) -> bytes:
+    async def _serve(self, stream: Stream, context: Context) -> None:
+        try:
+            with self._counted(context):
+                self._streams.add(stream)
+                self._empty.clear()
+                try:
+                    await stream.serve()
+                finally:
+                    self._streams.discard(stream)
+                    if not self._streams:
+                        self._empty.set()
+        except StreamEnd as end:
+            await self._refuse(context, end)
+
+    async def _fingerprint(self, data: bytes, context: Context) -> bytes:
         grant = await self._admit(context)
         try:
             self._sessions.charge(grant.tenant, 1)
         except LimitExceeded as refused:
-            await abort(context, StreamEnd(refused.reason, str(refused), retry_after_s=refused.retry_after_s))
+            await self._refuse(context, StreamEnd(refused.reason, str(refused), retry_after_s=refused.retry_after_s))
         try:
             request = pb.FingerprintRequest.FromString(data)
         except DecodeError:
-            await abort(context, StreamEnd(Reason.INVALID_FRAME, "a message that is no valid protobuf"))
+            await self._refuse(context, StreamEnd(Reason.INVALID_FRAME, "a message that is no valid protobuf"))
         try:
             seen = inspect_masked(request.json, request.masks)
         except InvalidInput as mistake:
-            await abort(context, StreamEnd(Reason.INVALID_FRAME, str(mistake)))
+            await self._refuse(context, StreamEnd(Reason.INVALID_FRAME, str(mistake)))
         response = pb.FingerprintResponse(
             digest=seen.digest, flags=answer_codec.to_flags(seen.flags), digest_scheme=DIGEST_SCHEME
         )
@@ -200,8 +161,25 @@ class Servicer:
             response.canonical = seen.canonical
         return response.SerializeToString()
 
-    async def _watch(self, _data: bytes, context: grpc.aio.ServicerContext[bytes, bytes]) -> None:
-        await abort(context, StreamEnd(Reason.UNIMPLEMENTED, "Watch is not built yet"))
+    async def _watch(self, data: bytes, context: Context) -> None:
+        grant = await self._admit(context)
+        try:
+            request = pb.WatchRequest.FromString(data)
+            with self._counted(context):
+                watcher = self._hub.add(grant.tenant, request)
+                watching = Watching(context, grant, watcher)
+                self._watching.add(watching)
+                try:
+                    await watching.serve()
+                finally:
+                    self._watching.discard(watching)
+                    self._hub.remove(grant.tenant, watcher)
+        except DecodeError:
+            await self._refuse(context, StreamEnd(Reason.INVALID_FRAME, "a message that is no valid protobuf"))
+        except LimitExceeded as full:
+            await self._refuse(context, StreamEnd(full.reason, str(full)))
+        except StreamEnd as end:
+            await self._refuse(context, end)
 
     async def drain(self, grace_s: float) -> None:
         """Refuse new streams, tell the open ones, and end those that are still there after `grace_s` seconds."""
@@ -211,6 +189,7 @@ class Servicer:
         try:
             await asyncio.wait_for(self.emptied(), grace_s)
         except TimeoutError:
-            end = StreamEnd(Reason.SHUTTING_DOWN, "the server is shutting down", retry_after_s=1)
             for stream in self._streams:
-                stream.end(end)
+                stream.end(_SHUTTING_DOWN)
+        for watching in self._watching:
+            watching.end(_SHUTTING_DOWN)

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from loopguard.run import Run
 
     from .limits import Limits
+    from .tally import Tally
     from .tenants import Tenant
+    from .watch import Hub
 
 _NO_PROTOBUF = answer_codec.error_body(build_status(Reason.INVALID_FRAME, "a message that is no valid protobuf"))
 
@@ -77,12 +79,16 @@ def _check_scheme(request: RunOpen) -> None:
 class Sessions:
     """All runs that are kept. The engine finds them by their ids, and here stands what the wire adds to each."""
 
-    def __init__(self, engine: Engine, limits: Limits, *, now: Callable[[], float], version: str) -> None:
+    def __init__(
+        self, engine: Engine, limits: Limits, hub: Hub, tally: Tally, *, now: Callable[[], float], version: str
+    ) -> None:
         self._engine = engine
         self._limits = limits
         self._client_limits = limits.for_clients()
         self._now = now
         self._version = version
+        self._hub = hub
+        self._tally = tally
         self.tenants = Tenants(limits, now)
         self._by_run: dict[Run, Session] = {}
 
@@ -111,16 +117,38 @@ class Sessions:
             session = Session(self._begin(request, tenant), holder, known.epoch if known else 0, at)
             if known is not None:
                 del self._by_run[known.run]
+                self._note_end(known, "replaced")
             else:
                 holder.runs += 1
             self._by_run[session.run] = session
         if known is not None:
             holder.interrupted.pop(known, None)
             self._supersede(known, owner)
+        self._note_start(session, request, known)
         session.owner = owner
         session.epoch += 1
         session.used_at = at
         return session, answer_codec.opened_body(self._describe(session, rebuilt=request.rebuild))
+
+    def _note_start(self, session: Session, request: RunOpen, known: Session | None) -> None:
+        if known is None:
+            how = "not_found" if request.resume else "new"
+        else:
+            how = "resumed" if session is known else "replaced"
+        tally = self._tally
+        tally.runs_opened[how] += 1
+        tally.rebuilt += request.rebuild
+        tally.decided_unavailable += request.decided_unavailable
+        self._hub.tell_started(session.run, resumed=session is known)
+
+    def _note_end(self, session: Session, how: str) -> None:
+        self._tally.runs_ended[how] += 1
+        self._hub.tell_finished(session.run, evicted=how != "closed")
+
+    def refuse(self, refusal: InvalidFrame) -> bytes:
+        """Count a refusal and return it as the body of an answer."""
+        self._tally.refusals[refusal.reason.value] += 1
+        return answer_codec.error_body(refusal_status(refusal))
 
     def _begin(self, request: RunOpen, tenant: str) -> Run:
         try:
@@ -163,7 +191,7 @@ class Sessions:
         if not full and tenant.runs + tenant.runs_elsewhere < limits.runs_per_tenant:
             return
         if tenant.interrupted:
-            self._forget(next(iter(tenant.interrupted)))
+            self._forget(next(iter(tenant.interrupted)), "crowded_out")
             return
         if full:
             raise LimitExceeded(
@@ -210,19 +238,23 @@ class Sessions:
                     frame if isinstance(frame, InvalidFrame) else InvalidFrame(Reason.INVALID_FRAME, "a second `open`")
                 )
             if frame is Signal.CLOSE:
-                self._forget(session)
+                self._forget(session, "closed")
                 return answer_codec.ACK
             if type(frame) is CallBatch:
                 self._check_batch(session, len(frame.calls), now)
             answer = session.run.apply(frame, now - session.opened_at if at is None else at)
         except InvalidFrame as refusal:
-            return answer_codec.error_body(refusal_status(refusal))
+            return self.refuse(refusal)
         except Exception as failure:  # noqa: BLE001 - whatever fails in one frame, the run and its stream go on
             log_failure("judging a frame", failure, session.run.run_id)
-            return answer_codec.error_body(build_status(Reason.INTERNAL, "judging this frame failed inside loopguard"))
+            return self.refuse(InvalidFrame(Reason.INTERNAL, "judging this frame failed inside loopguard"))
         if answer is None:
             return answer_codec.ACK
-        return answer_codec.verdicts_body(answer) if isinstance(answer, list) else answer_codec.verdict_body(answer)
+        if isinstance(answer, list):
+            self._tally.judge(answer)
+            return answer_codec.verdicts_body(answer)
+        self._tally.observe(answer)
+        return answer_codec.verdict_body(answer)
 
     def _check_batch(self, session: Session, calls: int, now: float) -> None:
         if calls > self._limits.calls_per_batch:
@@ -243,7 +275,7 @@ class Sessions:
             interrupted = session.tenant.interrupted
             interrupted[session] = None
             if len(interrupted) > self._limits.interrupted_runs:
-                self._forget(next(iter(interrupted)))
+                self._forget(next(iter(interrupted)), "crowded_out")
 
     def evict(self, idle_s: float) -> int:
         """Forget runs without stream that were not used for `idle_s` seconds; return how many."""
@@ -251,7 +283,7 @@ class Sessions:
         forgotten = 0
         for tenant in self.tenants:
             while (oldest := next(iter(tenant.interrupted), None)) is not None and oldest.used_at <= limit:
-                self._forget(oldest)
+                self._forget(oldest, "expired")
                 forgotten += 1
         return forgotten
 
@@ -262,14 +294,15 @@ class Sessions:
         for session in idle:
             owner = session.owner
             session.evicted = True
-            self._forget(session)
+            self._forget(session, "idle")
             if owner is not None:
                 owner.run_ended(session, EndReason.EVICTED, evicted(session.run.run_id))
         return len(idle)
 
-    def _forget(self, session: Session) -> None:
+    def _forget(self, session: Session, how: str) -> None:
         session.owner = None
         session.tenant.runs -= 1
         session.tenant.interrupted.pop(session, None)
         del self._by_run[session.run]
+        self._note_end(session, how)
         self._engine.close(session.run.run_id, tenant=session.run.tenant)

@@ -76,6 +76,8 @@ class ServerSettings(_Table):
     keepalive_time_s: Seconds = 10.0
     keepalive_timeout_s: Seconds = 5.0
     reload_poll_s: Annotated[Seconds, Field(gt=0)] = 1.0
+    metrics_address: Annotated[StrictStr, Field(pattern=r":[0-9]+$")] | None = None
+    log_format: Literal["json", "console"] = "json"
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
 
@@ -117,12 +119,12 @@ def check_table(configuration: Configuration) -> dict[str, Any]:
     """Return what the file says under `loopguard.server`, by field. Raises `InvalidConfig`."""
     table = dict(configuration.server)
     limits = table.pop("limits", {})
-    if not isinstance(limits, dict):
-        key = "loopguard.server.limits"
-        raise InvalidConfig(key, f"`{key}`: should be an object, not {limits!r}", ("loopguard", "server", "limits"))
-    return _checked(ServerSettings, table, "loopguard.server.") | _checked(
-        LimitSettings, limits, "loopguard.server.limits."
-    )
+    with configuration.placing():
+        if not isinstance(limits, dict):
+            key = "loopguard.server.limits"
+            raise InvalidConfig(key, f"`{key}`: should be an object, not {limits!r}", ("loopguard", "server", "limits"))
+        values = _checked(ServerSettings, table, "loopguard.server.")
+        return values | _checked(LimitSettings, limits, "loopguard.server.limits.")
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:

@@ -39,6 +39,7 @@ class StreamEnd(LoopguardError):
         self, reason: Reason, message: str, code: StatusCode | None = None, retry_after_s: float | None = None
     ) -> None:
         super().__init__(message)
+        self.reason = reason
         self.code = code or CODES[reason]
         self.status = build_status(reason, message, code=self.code, retry_after_s=retry_after_s)
 

@@ -106,11 +106,11 @@ async def test_of_more_frames_than_may_be_in_flight_the_oldest_answer_is_gone(sm
     await peer.close()
 
 
-@limited(history_size=10)
+@limited(history_size=100)
 async def test_a_history_too_long_is_refused(small: Small) -> None:
     peer = small.guard()
 
-    answer = await peer.open(config={"history_size": 11})
+    answer = await peer.open(config={"history_size": 101})
 
     assert refused(answer) == "INVALID_CONFIG"
     await peer.half_close()

@@ -72,16 +72,6 @@ async def test_fingerprint_refuses_what_is_no_protobuf(channel: grpc.aio.Channel
     assert error.value.code() is grpc.StatusCode.INVALID_ARGUMENT
 
 
-async def test_what_is_not_built_names_itself(channel: grpc.aio.Channel) -> None:
-    stub = guard_pb2_grpc.LoopGuardServiceStub(channel)
-
-    with pytest.raises(grpc.aio.AioRpcError, match="Watch") as error:
-        await stub.Watch(pb.WatchRequest()).read()
-
-    assert error.value.code() is grpc.StatusCode.UNIMPLEMENTED
-    assert Ended(error.value).reason == "UNIMPLEMENTED"
-
-
 @pytest.mark.parametrize("name", ["", "loopguard.v1.LoopGuardService"])
 async def test_health_says_serving(channel: grpc.aio.Channel, name: str) -> None:
     response = await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(service=name))

@@ -10,6 +10,8 @@ from loopguard.server.conversation import GuardConversation, ManyConversation
 from loopguard.server.limits import Limits
 from loopguard.server.sessions import Sessions
 from loopguard.server.status import StreamEnd
+from loopguard.server.tally import Tally
+from loopguard.server.watch import Hub
 
 from loopguard import codec
 from loopguard.config import Configuration
@@ -42,7 +44,9 @@ class Silent:
 
 
 def conversation(kind: Any) -> Any:
-    sessions = Sessions(Engine(Configuration.empty()), LIMITS, now=lambda: 0.0, version="test")
+    tally = Tally()
+    hub = Hub(tally, clock=lambda: 0.0)
+    sessions = Sessions(Engine(Configuration.empty()), LIMITS, hub, tally, now=lambda: 0.0, version="test")
     return kind(sessions, LIMITS, "", Silent())
 
 

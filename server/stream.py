@@ -1,0 +1,133 @@
+"""One open stream between gRPC and a conversation."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+
+import grpc.aio
+
+from loopguard.answer_codec import STATUS_TRAILER
+
+from .status import StreamEnd
+
+if TYPE_CHECKING:
+    from .tally import Latencies, Tally
+    from .tokens import Grant
+    from .watch import Watcher
+
+
+class Conversation(Protocol):
+    """What a stream does with its messages."""
+
+    def receive(self, data: bytes) -> bytes:
+        """Take a message and return its answer; raise `StreamEnd` where the stream has to end."""
+
+    def go_away(self, grace_s: float) -> None:
+        """Tell the client that the server will shut down."""
+
+    def release(self) -> None:
+        """Let go of all runs; the stream is over."""
+
+
+class Stream:
+    """One open stream: its answers, and between them what the server says by itself."""
+
+    def __init__(
+        self, context: grpc.aio.ServicerContext[bytes, bytes], grant: Grant, tally: Tally, latencies: Latencies
+    ) -> None:
+        self._context = context
+        self.grant = grant
+        self._tally = tally
+        self._latencies = latencies
+        # gRPC allows one write at a time, and two tasks write here.
+        self._writing = asyncio.Lock()
+        self._saying: set[asyncio.Task[None]] = set()
+        self._over = False
+        self.conversation: Conversation
+
+    async def serve(self) -> None:
+        """Answer messages until the client closes its side or the stream has to end."""
+        # Typed loosely: to the stubs, `EOF` is no result of `read`.
+        read: Any = self._context.read
+        write, receive = self._context.write, self.conversation.receive
+        clock, spent = time.perf_counter, self._latencies.add
+        try:
+            while (data := await read()) is not grpc.aio.EOF and not self._over:
+                begun = clock()
+                answer = receive(data)
+                spent(clock() - begun)
+                async with self._writing:
+                    await write(answer)
+            for saying in list(self._saying):
+                await saying
+        except StreamEnd as end:
+            self._tally.refusals[end.reason.value] += 1
+            await abort(self._context, end)
+        finally:
+            self.conversation.release()
+
+    def say(self, message: bytes, end: StreamEnd | None = None) -> None:
+        """Send a message soon, then end the stream if `end` is given."""
+        saying = asyncio.create_task(self._say(message, end))
+        self._saying.add(saying)
+        saying.add_done_callback(self._saying.discard)
+
+    def end(self, end: StreamEnd) -> None:
+        """End the stream soon, and take no message before that."""
+        self._over = True
+        self.say(b"", end)
+
+    async def _say(self, message: bytes, end: StreamEnd | None) -> None:
+        try:
+            if message:
+                async with self._writing:
+                    await self._context.write(message)
+            if end is not None:
+                self._tally.refusals[end.reason.value] += 1
+                await abort(self._context, end)
+        except grpc.aio.BaseError:
+            # The client has gone meanwhile, or the stream has just been ended as asked.
+            return
+
+
+class Watching:
+    """One open stream of `Watch`."""
+
+    def __init__(self, context: grpc.aio.ServicerContext[bytes, bytes], grant: Grant, watcher: Watcher) -> None:
+        self._context = context
+        self.grant = grant
+        self._watcher = watcher
+        self._end: StreamEnd | None = None
+        self._serving: asyncio.Task[None] | None = None
+
+    async def serve(self) -> None:
+        """Write events until the client goes. Raises `StreamEnd` where the stream has to end."""
+        # Tells the client that from now on nothing is missed.
+        await self._context.send_initial_metadata(())
+        self._serving = asyncio.create_task(self._write())
+        try:
+            await self._serving
+        except asyncio.CancelledError:
+            if self._end is None:
+                raise
+            raise self._end from None
+        finally:
+            self._serving.cancel()
+
+    async def _write(self) -> None:
+        while True:
+            await self._context.write(await self._watcher.next())
+
+    def end(self, end: StreamEnd) -> None:
+        """End the stream, also where the client doesn't read."""
+        self._end = end
+        if self._serving is not None:
+            self._serving.cancel()
+
+
+async def abort(context: grpc.aio.ServicerContext[Any, Any], end: StreamEnd) -> NoReturn:
+    """End a call with a status and its details; always raises gRPC's own `AbortError`."""
+    await context.abort(end.code, str(end), ((STATUS_TRAILER, end.status.SerializeToString()),))
+    raise end
