@@ -53,7 +53,7 @@ class Moment:
         self.outcome = outcome
         self.news = News.STALE
         #: Waiting is what the call is for, or what its answer asks for.
-        self.poll = (call.poll or outcome.pending) and not outcome.failed
+        self.poll = call.poll or outcome.pending
 
     @property
     def is_plain(self) -> bool:

@@ -25,7 +25,7 @@ constexpr Entry ENTRIES[] = {
     {"failed", ERROR_WORD | AFTER_RED}, {"fail", ERROR_WORD}, {"fails", ERROR_WORD}, {"failure", ERROR_WORD}, {"failures", ERROR_WORD},
     {"fatal", ERROR_WORD}, {"cannot", ERROR_WORD}, {"can't", ERROR_WORD}, {"couldn't", ERROR_WORD}, {"denied", ERROR_WORD},
     {"invalid", ERROR_WORD}, {"unable", ERROR_WORD}, {"undefined", ERROR_WORD}, {"unrecognized", ERROR_WORD}, {"unexpected", ERROR_WORD},
-    {"missing", ERROR_WORD}, {"unknown", ERROR_WORD}, {"must", ERROR_WORD}, {"refused", ERROR_WORD}, {"usage", ERROR_WORD},
+    {"missing", ERROR_WORD}, {"unknown", ERROR_WORD}, {"must", ERROR_WORD}, {"refused", ERROR_WORD | AFTER_PASSING}, {"usage", ERROR_WORD},
     {"doesn't", ERROR_WORD}, {"isn't", ERROR_WORD}, {"errors", ERROR_WORD}, {"error", ERROR_WORD | AFTER_PASSING},
     {"exception", ERROR_WORD}, {"assertionerror", ERROR_WORD | RED},
     {"found", AFTER_NOT}, {"exist", AFTER_NOT}, {"available", AFTER_NOT}, {"defined", AFTER_NOT}, {"allowed", AFTER_NOT},
@@ -42,7 +42,7 @@ constexpr Entry ENTRIES[] = {
     {"running", GOES_ON}, {"pending", GOES_ON}, {"queued", GOES_ON}, {"waiting", GOES_ON}, {"processing", GOES_ON}, {"still", GOES_ON},
     {"building", GOES_ON}, {"starting", GOES_ON}, {"provisioning", GOES_ON}, {"deploying", GOES_ON}, {"compiling", GOES_ON}, {"downloading", GOES_ON}, {"installing", GOES_ON},
     {"scheduled", GOES_ON}, {"initializing", GOES_ON}, {"in_progress", GOES_ON},
-    {"progress", AFTER_GOES_ON}, {"ready", AFTER_GOES_ON}, {"yet", AFTER_GOES_ON}, {"finished", AFTER_GOES_ON}, {"complete", AFTER_GOES_ON},
+    {"progress", AFTER_GOES_ON}, {"ready", AFTER_GOES_ON | AFTER_PASSING}, {"yet", AFTER_GOES_ON}, {"finished", AFTER_GOES_ON}, {"complete", AFTER_GOES_ON},
     {"output", AFTER_GOES_ON},
     {"exactly", FORMAT_WORD}, {"format", FORMAT_WORD}, {"parse", FORMAT_WORD}, {"parsing", FORMAT_WORD}, {"extract", FORMAT_WORD},
     {"malformed", FORMAT_WORD}, {"action", FORMAT_WORD}, {"response", FORMAT_WORD}, {"reply", FORMAT_WORD}, {"call", FORMAT_WORD},
@@ -82,8 +82,8 @@ inline const Lexicon& lexicon() {
 
 constexpr View BEFORE_PASSING[] = {
     "rate limit", "rate limited", "rate limits", "too many", "timed out", "connection reset", "was reset", "connection aborted",
-    "connection closed", "service unavailable", "temporarily unavailable", "again later", "bad gateway", "server error", "resource busy",
-    "is busy", "locked by",
+    "connection closed", "connection refused", "service unavailable", "temporarily unavailable", "again later", "bad gateway", "server error", "resource busy",
+    "is busy", "locked by", "not ready",
 };
 constexpr View BEFORE_GOES_ON[] = {"in progress", "not ready", "not yet", "not finished", "not complete", "new output"};
 

@@ -27,7 +27,7 @@ struct OutcomeFacts {
     unsigned flags = 0;
 };
 
-constexpr std::size_t LONG_TEXT = 300, LINES_AT_ENDS = 20;
+constexpr std::size_t LONG_TEXT = 300, LINES_AT_ENDS = 20, SHORTEST_MESSAGE = 5;
 
 constexpr View NO_OUTPUT[] = {"no output", "produce any output", "without output", "without any output", "return any output"};
 constexpr View NOTHING_WORDS[] = {"none", "null", "nil", "undefined", "empty", "empty set", "empty result", "0 rows", "0 row", "''", "\"\"", "[]", "{}", "()"};
@@ -255,12 +255,15 @@ inline void sign_error(Memory& own, OutcomeFacts& facts) {
     lower_into(own.lines[last].substr(0, 500), own.line);
     lower_into(own.lines[first].substr(0, 500), own.without);
     facts.last_error = signature(own.line, false, own.scratch);
+    // What is left of a mere path or number is no message.
+    if (own.scratch.size() < SHORTEST_MESSAGE) facts.last_error = mix(facts.bag, K2);
     bool cut = false;
     for (const View opening : {View("could not "), View("cannot "), View("can't "), View("unable to "), View("failed to "),
                                View("no such "), View("unknown "), View("invalid ")}) {
         cut = cut || starts(own.without, opening);
     }
     facts.first_error = signature(own.without, cut, own.scratch);
+    if (own.scratch.size() < SHORTEST_MESSAGE) facts.first_error = facts.last_error;
 }
 
 inline bool shows_failure(const Memory& own, View body, std::size_t reach, std::string& scratch) {

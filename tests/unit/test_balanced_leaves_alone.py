@@ -76,6 +76,10 @@ HINTED: dict[str, list[Step]] = {
         *[("str_edit", {"p": "x"}, "!old text not found")] * 3,
         ("str_edit", {"p": "x", "old": "real"}, "ok"),
     ],
+    "a server that is waited for": [
+        *[("bash", {"command": "sleep 2 && curl -s localhost:8000"}, "!curl: (7) connection refused")] * 8,
+        ("bash", {"command": "sleep 2 && curl -s localhost:8000"}, "up"),
+    ],
     "two jobs asked about in turn": [
         step for _ in range(5) for step in (("process", {"action": "poll", "id": "a"}, "running"),)
     ],

@@ -200,6 +200,12 @@ def test_two_errors_have_two() -> None:
     assert {one.last_error, one.first_error}.isdisjoint({other.last_error, other.first_error})
 
 
+def test_a_path_or_a_number_is_no_message() -> None:
+    one, other = answered("/w/a.txt", FAILURE), answered("/w/b.txt", FAILURE)
+
+    assert one.last_error != other.last_error
+
+
 def test_the_head_of_a_traceback_is_no_signature() -> None:
     one = answered("Traceback (most recent call last):\n  File x\nKeyError: 'a'", FAILURE)
     other = answered("Traceback (most recent call last):\n  File x\nTypeError: not callable", FAILURE)
@@ -212,6 +218,7 @@ def test_the_head_of_a_traceback_is_no_signature() -> None:
     [
         ("429 too many requests", _facts.TRANSIENT, True),
         ("the request timed out", _facts.TRANSIENT, True),
+        ("curl: connection refused", _facts.TRANSIENT, True),
         ("429 no credit left", _facts.TRANSIENT, False),
         ("line 500 is wrong", _facts.TRANSIENT, False),
         ("3 failed, 2 passed", _facts.VERDICT, True),

@@ -27,4 +27,5 @@ def look(moment: Moment, limits: Limits) -> Hit | None:
     count = moment.rounds
     if count.number < limits.rounds:
         return None
-    return Hit(NAME, About.SPELLING, count, limits.rounds, _CLEARED, stops=count.number >= limits.block_attempt - 1)
+    stops = count.number >= limits.block_attempt - 1 and not (moment.poll or moment.outcome.transient)
+    return Hit(NAME, About.SPELLING, count, limits.rounds, _CLEARED, stops=stops)

@@ -21,7 +21,9 @@ def worded_alike(moment: Moment, limits: Limits) -> Hit | None:
     extra = _extra(moment, limits)
     if count.number < limits.alike_failures + extra or not (moment.call.free_text or moment.repeated_words):
         return None
-    stops = moment.failures.number >= limits.block_attempt - 1 + extra
+    passing = moment.poll or moment.outcome.transient
+    last = limits.block_poll_attempt if passing else limits.block_attempt + extra
+    stops = moment.failures.number >= last - 1
     return Hit(NAME, About.WORDING, moment.failures, limits.alike_failures + extra, _CLEARED, stops=stops)
 
 

@@ -44,8 +44,8 @@ def near(moment: Moment, limits: Limits) -> Hit | None:
 def likely(moment: Moment, limits: Limits) -> Hit | None:
     """Find a call whose outcomes differ in numbers or in details of one error; a weaker sign: one more to block."""
     count, transient = moment.likely, moment.outcome.transient
-    threshold = limits.likely_repeat + (limits.transient_extra if transient else 0)
+    threshold = limits.likely_repeat + (limits.transient_extra if transient or moment.poll else 0)
     if count.number < threshold:
         return None
-    last = limits.block_poll_attempt if transient else limits.block_attempt
+    last = limits.block_poll_attempt if transient or moment.poll else limits.block_attempt
     return Hit(LIKELY, About.CALL, count, threshold, _CLEARED, stops=count.number >= last)
