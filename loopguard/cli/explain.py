@@ -103,16 +103,21 @@ def _print_verdict(on: str, verdict: Verdict) -> None:
 
 def _print_counts(moment: Moment) -> None:
     """Say how far the call is from the thresholds."""
-    config = moment.run.config
-    if not config.enabled:
-        print("the rolling detectors are off: `enabled` is " + ("false" if config.enabled is False else "not set"))
+    run, tool = moment.run, moment.run.config.tools.get(moment.asked.print.tool)
+    if run.config.enabled is False or (run.config.enabled is None and run.profile == "openclaw"):
+        print("the rolling detectors are off: `enabled` is " + ("false" if run.config.enabled is False else "not set"))
+    if tool is not None and tool.exempt:
+        print("the rolling detectors leave this tool alone: `exempt` is true")
     same = [past for past in moment.past if past.signature == moment.asked.signature]
     outcomes = Counter(past.outcome_print.digest for past in same if past.outcome_print and past.outcome_print.digest)
-    print(
+    told = (
         f"this call stands {len(same)} times in the history, with {len(outcomes)} different outcomes, the most frequent"
-        f" one {max(outcomes.values(), default=0)} times; warning from {config.warning_threshold}, critical from"
-        f" {config.critical_threshold} without progress"
+        f" one {max(outcomes.values(), default=0)} times"
     )
+    if run.profile == "openclaw":
+        limits = (tool.limits if tool else None) or run.config
+        told += f"; warning from {limits.warning_threshold}, critical from {limits.critical_threshold} without progress"
+    print(told)
 
 
 def _print_near_misses(moment: Moment) -> None:

@@ -57,6 +57,7 @@ class Past:
         marks = ["failed"] if made.failed else ["unchanged"] if made.stuck else []
         marks += ["rejected"] if made.kind is Kind.REJECT else []
         marks += [f"left out: {', '.join(made.stripped)}"] if made.stripped else []
+        marks += [f"left out of the failure: {', '.join(made.moving)}"] if made.moving else []
         return ", ".join(marks)
 
     def with_args(self, text: bytes) -> Call:

@@ -159,3 +159,42 @@ def test_long_values_are_cut_to_where_they_differ() -> None:
     found = counting_difference(one, other, lambda text: text)
 
     assert found == f"all of it: …{'x' * 15} left {'y' * 37}… → …{'x' * 15} right {'y' * 36}…"
+
+
+def test_failed_commands_that_are_equal_but_for_moving_parts_say_so(loopguard: Loopguard, tmp_path: Path) -> None:
+    def failed(seconds: int) -> dict[str, object]:
+        output = f"failed after {seconds}s, pid {seconds}00"
+        return {"content": [], "details": {"status": "failed", "exitCode": 1, "aggregated": output}}
+
+    commands = "".join(asked("exec", {"command": "make"}, failed(seconds)) for seconds in range(20))
+    path = trace(tmp_path / "t.jsonl", commands, asked("exec", {"command": "make"}, failed(99)))
+
+    code, out, _ = loopguard("explain", path)
+
+    assert code == 0
+    assert "  left out to find them equal: duration, process_id" in out
+    assert "left out of the failure: duration, process_id" in out
+
+
+@pytest.mark.parametrize(
+    ("own", "expected"),
+    [
+        (
+            "tools: {Read: {warningThreshold: 2, criticalThreshold: 4}}",
+            "warning from 2, critical from 4 without",
+        ),
+        ("tools: {read: {exempt: true}}", "the rolling detectors leave this tool alone: `exempt` is true"),
+        ("profile: 'balanced'", "the most frequent one 2 times\n"),
+    ],
+)
+def test_what_counts_for_this_run_and_tool_is_told(
+    loopguard: Loopguard, tmp_path: Path, own: str, expected: str
+) -> None:
+    path = trace(tmp_path / "t.jsonl", asked("read", {"path": "a"}, "one") * 3)
+    file = tmp_path / "f.json5"
+    file.write_text(f"{{tools: {{loopDetection: {{enabled: true}}}}, loopguard: {{{own}}}}}")
+
+    code, out, _ = loopguard("explain", path, "--run", "r", "--call", "2", "--config", file)
+
+    assert code == 0
+    assert expected in out

@@ -307,6 +307,25 @@ def test_evidence_names_what_was_stripped() -> None:
     assert finding.stripped == ("messageId",)
 
 
+def test_evidence_of_failed_commands_names_the_moving_parts_that_their_identity_leaves_out() -> None:
+    def failed(output: bytes) -> dict[str, bytes]:
+        return {
+            "result": b'{"content": [], "details": {"status": "failed", "exitCode": 1, "aggregated": "%b"}}' % output
+        }
+
+    run, same = guarded(), guarded()
+    for number in range(5):
+        play(run, failed(b"2024-05-01 10:00:0%d attempt %d" % (number, number)), "exec")
+        play(same, failed(b"attempt 1"), "exec")
+
+    by_identity, by_digest = check(run, "exec").finding, check(same, "exec").finding
+
+    assert by_identity is not None
+    assert by_digest is not None
+    assert (by_identity.count, by_identity.stripped) == (5, ("attempt", "timestamp"))
+    assert (by_digest.count, by_digest.stripped) == (5, ())
+
+
 def test_records_of_history_have_no_ids() -> None:
     run = guarded()
     run.record([Record("read", **SUCCESS)] * 3)
