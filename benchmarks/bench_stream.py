@@ -14,6 +14,8 @@ import grpc.aio
 from loopguard.server.conversation import ManyConversation
 from loopguard.server.limits import Limits
 from loopguard.server.sessions import Sessions
+from loopguard.server.tally import Tally
+from loopguard.server.watch import Hub
 
 from loopguard import AsyncGuardClient, Call, Configuration, Engine, Outcome, codec
 from loopguard.cli.wire_load import SERVE, SERVICE, Frames, Load, running
@@ -129,7 +131,9 @@ def fastest(messages: int = 120, at_once: int = 4) -> float:
         def say(self, *_: object) -> None: ...
 
     limits = Limits()
-    sessions = Sessions(Engine(Configuration.guarded()), limits, now=time.monotonic, version="bench")
+    tally = Tally()
+    engine = Engine(Configuration.guarded())
+    sessions = Sessions(engine, limits, Hub(tally, time.time), tally, now=time.monotonic, version="bench")
     conversation = ManyConversation(sessions, limits, "", Silent())
     frames = Frames(Load(many=True, streams=1, size=64, seconds=0), 0)
     conversation.receive(frames.opening())

@@ -19,6 +19,8 @@ Sample = tuple[str, tuple[str, ...], float | tuple[tuple[int, ...], float]]
 #: Upper bounds in seconds of the latency histogram's buckets; the last one is infinity.
 BOUNDS_S: Final = (0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 1.0)
 _ALLOW: Final = Action.ALLOW
+# Asked for only where there are flags at all: an enum's `&` costs more than the rest of this.
+_OPAQUE: Final = Flag.OPAQUE
 
 
 class Latencies:
@@ -59,14 +61,14 @@ class Tally:
                 self.allowed += 1
             else:
                 self._speak(verdict)
-            if verdict.flags & Flag.OPAQUE:
+            if verdict.flags and verdict.flags & _OPAQUE:
                 self.opaque += 1
 
     def observe(self, verdict: Verdict) -> None:
         """Count what was said to an outcome; that there is nothing to say is no verdict."""
         if verdict.action is not _ALLOW:
             self._speak(verdict)
-        if verdict.flags & Flag.OPAQUE:
+        if verdict.flags and verdict.flags & _OPAQUE:
             self.opaque += 1
 
     def _speak(self, verdict: Verdict) -> None:
