@@ -12,6 +12,7 @@ import uvloop
 from loopguard.errors import InvalidConfig
 
 from .logs import set_up_logs
+from .parent import Parent
 from .service import AddressUnavailable, Service, tell_guards
 from .settings import load_settings
 
@@ -46,7 +47,7 @@ def run(settings: Settings, configuration: Configuration) -> int:
 
 async def _run(settings: Settings, configuration: Configuration) -> None:
     stopping = asyncio.Event()
-    service = Service(settings, configuration)
+    service = Parent(settings, configuration) if settings.workers > 1 else Service(settings, configuration)
     loop = asyncio.get_running_loop()
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(signal_number, stopping.set)

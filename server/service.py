@@ -66,6 +66,15 @@ def tell_guards(configuration: Configuration) -> None:
     )
 
 
+def check(settings: Settings, configuration: Configuration) -> None:
+    """Read what a service would read, and keep none of it. Raises `InvalidConfig`."""
+    Engine(configuration, history_limit=settings.history_size)
+    if settings.tokens_file is not None:
+        Tokens.load(settings.tokens_file)
+    if settings.tls_certificate is not None:
+        Certificate.load(settings)
+
+
 def open_admin(address: str, samples: Callable[[], list[Sample]], healthy: Callable[[], bool]) -> Admin:
     """Serve metrics and health over HTTP. Raises `AddressUnavailable`."""
     try:
@@ -87,6 +96,7 @@ class Service:
         *,
         now: Callable[[], float] = time.monotonic,
         clock: Callable[[], float] = time.time,
+        shares_port: bool = False,
     ) -> None:
         limits = settings.limits()
         self._settings = settings
@@ -100,7 +110,7 @@ class Service:
             self._parts.append(Part("configuration", (settings.config,), self._read_configuration, self._configure))
         self.sessions = Sessions(self._engine, limits, self.hub, self.tally, now=now, version=loopguard.__version__)
         self.servicer = Servicer(self.sessions, limits, self._access, self.hub, self.tally)
-        self._server = grpc.aio.server(options=channel_options(settings))
+        self._server = grpc.aio.server(options=channel_options(settings, shares_port=shares_port))
         self._server.add_generic_rpc_handlers((self.servicer.handlers(),))
         self._health = health.aio.HealthServicer()
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
@@ -263,14 +273,14 @@ class Service:
         _log.info("stopped")
 
 
-def channel_options(settings: Settings) -> list[tuple[str, int]]:
+def channel_options(settings: Settings, *, shares_port: bool = False) -> list[tuple[str, int]]:
     """Return gRPC's options: its limits just above ours, and pings in both directions so that dead peers are reaped."""
     ping_ms, timeout_ms = round(settings.keepalive_time_s * 1000), round(settings.keepalive_timeout_s * 1000)
     return [
         ("grpc.max_receive_message_length", settings.message_bytes + GRPC_HEADROOM_BYTES),
         ("grpc.max_send_message_length", -1),
         ("grpc.max_concurrent_streams", settings.streams_per_connection + GRPC_HEADROOM_STREAMS),
-        ("grpc.so_reuseport", 0),
+        ("grpc.so_reuseport", int(shares_port)),
         ("grpc.keepalive_time_ms", ping_ms),
         ("grpc.keepalive_timeout_ms", timeout_ms),
         ("grpc.keepalive_permit_without_calls", 1),

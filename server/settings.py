@@ -76,6 +76,7 @@ class ServerSettings(_Table):
     keepalive_time_s: Seconds = 10.0
     keepalive_timeout_s: Seconds = 5.0
     reload_poll_s: Annotated[Seconds, Field(gt=0)] = 1.0
+    workers: Annotated[Count, Field(le=256)] = 1
     metrics_address: Annotated[StrictStr, Field(pattern=r":[0-9]+$")] | None = None
     log_format: Literal["json", "console"] = "json"
     log_level: Literal["debug", "info", "warning", "error"] = "info"

@@ -16,11 +16,13 @@ if TYPE_CHECKING:
 class Tenant:
     """One tenant. `interrupted` are its runs without stream, those let go of longest ago first."""
 
-    __slots__ = ("bucket", "interrupted", "name", "runs", "runs_elsewhere")
+    __slots__ = ("asked", "bucket", "interrupted", "name", "runs", "runs_elsewhere")
 
     def __init__(self, name: str, bucket: TokenBucket) -> None:
         self.name = name
         self.bucket = bucket
+        #: How many calls were asked since the last report, granted or not.
+        self.asked = 0
         self.runs = 0
         #: How many runs it has in other processes of this service.
         self.runs_elsewhere = 0
@@ -28,6 +30,7 @@ class Tenant:
 
     def charge(self, calls: int, now: float) -> None:
         """Count calls. Raises `LimitExceeded` where they are too many for now."""
+        self.asked += calls
         wait_s = self.bucket.take(calls, now)
         if wait_s:
             raise LimitExceeded("more calls a second than this tenant may ask", retry_after_s=wait_s)

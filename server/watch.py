@@ -37,7 +37,7 @@ class Watcher:
         self._lost = 0
         self._filled = asyncio.Event()
 
-    def offer(self, run_id: str, agent_id: str, is_finding: bool, response: bytes) -> None:
+    def offer(self, run_id: str, agent_id: str, is_finding: bool, response: bytes, lost: int) -> None:
         """Take an encoded `WatchResponse`, if it is one of those asked for."""
         if (
             (self._run_ids and run_id not in self._run_ids)
@@ -45,6 +45,7 @@ class Watcher:
             or (self._findings_only and not is_finding)
         ):
             return
+        self._lost += lost
         if len(self._queue) >= QUEUE_EVENTS:
             self._queue.popleft()
             self._lost += 1
@@ -71,7 +72,7 @@ class Hub:
         self._clock = clock
         self._watchers: dict[str, set[Watcher]] = {}
         #: Where events go instead, in a process that is one of several; it gets the arguments of `deliver`.
-        self.forward: Callable[[str, str, str, bool, bytes], None] | None = None
+        self.forward: Callable[[str, str, str, bool, bytes, int], None] | None = None
         #: Tenants that somebody watches in another process.
         self.watched_elsewhere: frozenset[str] = frozenset()
         #: Told when a tenant gets its first watcher or loses its last.
@@ -128,10 +129,10 @@ class Hub:
     def _publish(self, tenant: str, message: pb.Event, *, is_finding: bool = False) -> None:
         message.time.FromNanoseconds(round(self._clock() * 1e9))
         response = pb.WatchResponse(event=message).SerializeToString()
-        told = (tenant, message.run_id, message.agent_id, is_finding, response)
+        told = (tenant, message.run_id, message.agent_id, is_finding, response, 0)
         (self.forward or self.deliver)(*told)
 
-    def deliver(self, tenant: str, run_id: str, agent_id: str, is_finding: bool, response: bytes) -> None:
-        """Hand an encoded `WatchResponse` to the watchers here."""
+    def deliver(self, tenant: str, run_id: str, agent_id: str, is_finding: bool, response: bytes, lost: int) -> None:
+        """Hand an encoded `WatchResponse` to the watchers here; `lost` are those that did not get this far."""
         for watcher in self._watchers.get(tenant, ()):
-            watcher.offer(run_id, agent_id, is_finding, response)
+            watcher.offer(run_id, agent_id, is_finding, response, lost)

@@ -22,6 +22,10 @@ def command(
     address: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Both in one; also unix:PATH.")] = None,
     config: Annotated[str | None, typer.Option(metavar="FILE", help="The configuration file.")] = None,
     log_level: Annotated[str | None, typer.Option(metavar="LEVEL", help="debug, info, warning or error.")] = None,
+    metrics: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Serve /metrics and /healthz there [default: nowhere].")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(min=1, metavar="N", help="Processes that share the port.")] = None,
     drain_grace: Annotated[
         float | None, typer.Option(min=0, metavar="SECONDS", help="How long clients may finish after SIGTERM.")
     ] = None,
@@ -36,6 +40,11 @@ def command(
         bracketed = f"[{host}]" if host and ":" in host and not host.startswith("[") else host
         address = f"{bracketed or LOOPBACK}:{PORT if port is None else port}"
     settings, configuration = load_settings(
-        config=config, address=address, log_level=log_level, drain_grace_s=drain_grace
+        config=config,
+        address=address,
+        log_level=log_level,
+        drain_grace_s=drain_grace,
+        metrics_address=metrics,
+        workers=workers,
     )
     return run(settings, configuration)
