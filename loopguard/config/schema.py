@@ -19,7 +19,10 @@ def json_schema(*, rules: Schema | None = None, server: Schema | None = None) ->
     """Return the schema; `rules` and `server` are those of a rule and of the service's table, which stand elsewhere."""
     table = LoopguardTable.model_json_schema(by_alias=True, ref_template=_REFERENCE)
     definitions = table.pop("$defs", {})
-    definitions["ProfilesTable"]["properties"]["balanced"] = {"$ref": _REFERENCE.format(model="BalancedTable")}
+    definitions["ProfilesTable"]["properties"]["balanced"] = {
+        "$ref": _REFERENCE.format(model="BalancedTable"),
+        "default": {},
+    }
     if rules is not None:
         definitions["RuleTable"] = rules
         table["properties"]["rules"]["items"] = {"$ref": _REFERENCE.format(model="RuleTable")}

@@ -12,7 +12,7 @@ _NAME: Final[Schema] = {"type": "string", "pattern": "^[ -~]+$"}
 _PATH: Final[Schema] = {"type": "string", "minLength": 1}
 _FLAG: Final[Schema] = {"type": "boolean"}
 _SCALAR: Final[Schema] = {"type": ["string", "boolean"]}
-_TYPE: Final[Schema] = {"enum": list(TYPES)}
+_TYPE: Final[Schema] = {"type": "string", "enum": list(TYPES)}
 _TYPED: Final[Schema] = {"type": "object", "additionalProperties": _TYPE}
 _MEMBER: Final[Schema] = {**_TYPED, "minProperties": 1, "maxProperties": 1}
 
@@ -39,10 +39,10 @@ def rule_schema() -> Schema:
     fields: Schema = {
         "name": _NAME,
         "tools": _some({"anyOf": [_NAME, target]}),
-        "shape": {"enum": list(SHAPES), "default": "shaped"},
+        "shape": {"type": "string", "enum": list(SHAPES), "default": "shaped"},
         "failed": _FLAG,
         "when": {"type": "object", "additionalProperties": condition, "minProperties": 1},
-        "kind": {"enum": list(KINDS)},
+        "kind": {"type": "string", "enum": list(KINDS)},
         "values": {"type": "array", "items": {"anyOf": [_PATH, value]}},
         "veto": _FLAG,
         "stuck": _FLAG,
@@ -50,7 +50,11 @@ def rule_schema() -> Schema:
         "volatile": _some(_NAME),
         "drop": _some(_PATH),
         "keep": _some(_PATH),
-        "mask": {"type": "object", "additionalProperties": _some({"enum": list(MASKS)}), "minProperties": 1},
+        "mask": {
+            "type": "object",
+            "additionalProperties": _some({"type": "string", "enum": list(MASKS)}),
+            "minProperties": 1,
+        },
         "equal": pair,
         "differ": pair,
     }

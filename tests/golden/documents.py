@@ -172,7 +172,8 @@ class Player:
             if ADDRESS in block.text:
                 with serving() as (address, _):
                     # A guard that is away must not look like one that allows.
-                    text = block.text.replace(ADDRESS, f'"{address}", deadline_s={_PATIENCE_S}, on_unavailable="block"')
+                    away = "" if "on_unavailable=" in block.text else ', on_unavailable="block"'
+                    text = block.text.replace(ADDRESS, f'"{address}", deadline_s={_PATIENCE_S}{away}')
                     exec(compile(text, block.place, "exec"), self._names)
                 assert self._names["run"].decided_unavailable == 0
             else:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.golden.documents import ROOT, Block, Player, anchors, is_trace, read_blocks, read_links
+from tests.golden.documents import ROOT, Block, Player, anchors, read_blocks, read_links
 
 #: The documents with examples, and what has to be found in each: a reader that finds nothing tests nothing.
 DOCUMENTS = {
@@ -13,8 +13,13 @@ DOCUMENTS = {
     "CONTRIBUTING.md": {"python", "commands", "console", "rules"},
     "docs/loop-detection.md": {"python", "output", "console", "trace", "configuration"},
     "docs/configuration.md": {"python", "output", "console", "configuration"},
+    "docs/detection.md": {"picture", "commands"},
+    "docs/protocol.md": {"python", "picture"},
+    "docs/security.md": {"text"},
 }
-LINKED = [*DOCUMENTS, "docs/README.md", "conformance/README.md"]
+LINKED = [*DOCUMENTS, "docs/README.md", "docs/operating.md", "conformance/README.md"]
+
+TRACE = '{"open": {"runId": "r"}}\n{"calls": [{"tool": "read", "args": {"path": "a"}}]}\n{"outcome": {"result": "x"}}\n'
 
 
 def text_of(name: str) -> str:
@@ -25,10 +30,11 @@ def text_of(name: str) -> str:
 def test_every_example_holds(name: str, tmp_path: Path) -> None:
     blocks = read_blocks(text_of(name), name)
     player = Player(tmp_path)
-    if name == "README.md":
-        # The README calls the reader's own files by these names.
-        (tmp_path / "runs.jsonl").write_text(next(block.text for block in blocks if is_trace(block.text)))
-        (tmp_path / "arguments.json").write_text('{"command": "make"}')
+    # The documents call the reader's own files by these names.
+    (tmp_path / "runs.jsonl").write_text(TRACE)
+    (tmp_path / "traces").mkdir()
+    (tmp_path / "traces" / "runs.jsonl").write_text(TRACE)
+    (tmp_path / "arguments.json").write_text('{"command": "make"}')
 
     for block in blocks:
         player.play(block)

@@ -5,9 +5,9 @@ import re
 from typing import Any
 
 import pytest
-from loopguard.server.settings import Settings
 
 from loopguard import cli
+from loopguard.balanced_limits import KEYS
 from loopguard.compaction import NAME as COMPACTION
 from loopguard.detectors import PROFILES
 from loopguard.identical_error import NAME as IDENTICAL_ERROR
@@ -53,12 +53,16 @@ def test_every_key_is_documented_with_its_type_and_default(capsys: pytest.Captur
         | flat(definitions["LoopguardTable"], "loopguard.")
         | flat(definitions["ToolTable"], "loopguard.tools.<tool>.")
         | flat(definitions["NoteTable"], "loopguard.notes.<detector>.")
-        | flat(Settings.model_json_schema(by_alias=True), "loopguard.server.")
+        | flat(definitions["ProfilesTable"], "loopguard.profiles.")
+        | flat(definitions["RuleTable"], "loopguard.rules[].")
+        | flat(definitions["ServerTable"], "loopguard.server.")
     )
+    del keys["loopguard.profiles"]
     keys["loopguard.notes.<detector>"] = {
         "anyOf": definitions["LoopguardTable"]["properties"]["notes"]["additionalProperties"]["anyOf"]
     }
-    assert definitions.keys() == {"LoopDetection", "LoopguardTable", "ToolTable", "NoteTable"}
+    tables = {"BalancedTable", "LoopguardTable", "NoteTable", "ProfilesTable", "RuleTable", "ServerTable", "ToolTable"}
+    assert definitions.keys() == tables | {"LoopDetection"}
     assert documented() == {key: described(schema) for key, schema in keys.items()}
 
 
@@ -80,3 +84,11 @@ def test_every_detector_is_described() -> None:
     rows = [row[0] for table in read_tables(LOOP_DETECTION) if table[0][0] == "guard" for row in table[1:]]
 
     assert {row.strip("`") for row in rows} == names
+
+
+def test_every_threshold_of_balanced_is_described() -> None:
+    detection = (ROOT / "docs" / "detection.md").read_text(encoding="utf-8")
+
+    assert [
+        key for key in (*KEYS, "classes") if not re.search(rf"`(loopguard\.profiles\.balanced\.)?{key}`", detection)
+    ] == []
