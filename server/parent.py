@@ -208,7 +208,7 @@ class Parent:
         if late:
             await asyncio.wait(late)
         if self._admin is not None:
-            self._admin.stop()
+            await asyncio.to_thread(self._admin.stop)
         if self._port is not None:
             self._port.close()
 

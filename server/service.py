@@ -28,6 +28,7 @@ from .sessions import Sessions
 from .settings import check_table
 from .tally import Tally
 from .tokens import Tokens
+from .traces import open_traces
 from .watch import Hub
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
     from .settings import Settings
     from .tally import Sample
+    from .traces import Traces
 
 _log = logging.getLogger("loopguard.server")
 
@@ -73,6 +75,7 @@ def check(settings: Settings, configuration: Configuration) -> None:
         Tokens.load(settings.tokens_file)
     if settings.tls_certificate is not None:
         Certificate.load(settings)
+    open_traces(settings.traces).stop()
 
 
 def open_admin(address: str, samples: Callable[[], list[Sample]], healthy: Callable[[], bool]) -> Admin:
@@ -97,19 +100,21 @@ class Service:
         now: Callable[[], float] = time.monotonic,
         clock: Callable[[], float] = time.time,
         shares_port: bool = False,
+        traces: Traces | None = None,
     ) -> None:
         limits = settings.limits()
         self._settings = settings
         self._parts: list[Part[Any]] = []
         self.tally = Tally()
         self.hub = Hub(self.tally, clock)
+        self._traces = traces or open_traces(settings.traces)
         self._engine = Engine(configuration, now=now, on_event=self._tell_finding, history_limit=limits.history_size)
         self._access = Access(self._load_tokens())
         self._certificates = self._load_certificates()
         if settings.config is not None:
             self._parts.append(Part("configuration", (settings.config,), self._read_configuration, self._configure))
         self.sessions = Sessions(self._engine, limits, self.hub, self.tally, now=now, version=loopguard.__version__)
-        self.servicer = Servicer(self.sessions, limits, self._access, self.hub, self.tally)
+        self.servicer = Servicer(self.sessions, limits, self._access, self.hub, self.tally, self._traces)
         self._server = grpc.aio.server(options=channel_options(settings, shares_port=shares_port))
         self._server.add_generic_rpc_handlers((self.servicer.handlers(),))
         self._health = health.aio.HealthServicer()
@@ -178,6 +183,7 @@ class Service:
         }
         _log.log(logging.WARNING if event.log_level == "warning" else logging.ERROR, "finding", extra=told)
         self.hub.tell_finding(event)
+        self._traces.tell_finding(event)
 
     def samples(self) -> list[Sample]:
         """Return what is counted and what is open now, by the names of the metrics."""
@@ -268,8 +274,10 @@ class Service:
         for task in tuple(self._tasks):
             task.cancel()
         await self._server.stop(_FLUSH_S)
+        # Both wait for others, who may be slow.
+        await asyncio.to_thread(self._traces.stop)
         if self._admin is not None:
-            self._admin.stop()
+            await asyncio.to_thread(self._admin.stop)
         _log.info("stopped")
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .sessions import Sessions
     from .tally import Tally
     from .tokens import Grant
+    from .traces import Traces
     from .watch import Hub
 
 SERVICE = pb.DESCRIPTOR.services_by_name["LoopGuardService"].full_name
@@ -42,12 +43,15 @@ _SHUTTING_DOWN = StreamEnd(Reason.SHUTTING_DOWN, "the server is shutting down", 
 class Servicer:
     """Takes streams in and knows which are open."""
 
-    def __init__(self, sessions: Sessions, limits: Limits, access: Access, hub: Hub, tally: Tally) -> None:
+    def __init__(
+        self, sessions: Sessions, limits: Limits, access: Access, hub: Hub, tally: Tally, traces: Traces
+    ) -> None:
         self._sessions = sessions
         self._access = access
         self._limits = limits
         self._hub = hub
         self._tally = tally
+        self._traces = traces
         self._streams: set[Stream] = set()
         self._watching: set[Watching] = set()
         self._connections: dict[str, int] = {}
@@ -79,12 +83,14 @@ class Servicer:
     async def _guard(self, _requests: Any, context: Context) -> None:
         stream = await self._stream(context, "Guard")
         stream.conversation = GuardConversation(self._sessions, self._limits, stream.grant.tenant, stream)
-        await self._serve(stream, context)
+        with self._traces.stream(SERVICE, "Guard", context.invocation_metadata() or ()):
+            await self._serve(stream, context)
 
     async def _guard_many(self, _requests: Any, context: Context) -> None:
         stream = await self._stream(context, "GuardMany")
         stream.conversation = ManyConversation(self._sessions, self._limits, stream.grant.tenant, stream)
-        await self._serve(stream, context)
+        with self._traces.stream(SERVICE, "GuardMany", context.invocation_metadata() or ()):
+            await self._serve(stream, context)
 
     async def _stream(self, context: Context, rpc: str) -> Stream:
         return Stream(context, await self._admit(context), self._tally, self._tally.latencies[rpc])

@@ -78,6 +78,7 @@ class ServerSettings(_Table):
     reload_poll_s: Annotated[Seconds, Field(gt=0)] = 1.0
     workers: Annotated[Count, Field(le=256)] = 1
     metrics_address: Annotated[StrictStr, Field(pattern=r":[0-9]+$")] | None = None
+    traces: StrictBool = False
     log_format: Literal["json", "console"] = "json"
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
