@@ -76,11 +76,19 @@ class TokenBucket:
 
         More than a second's worth is taken from a full bucket, which then has a debt: else it would never fit.
         """
-        level = min(self._rate, self._level + max(0.0, now - self._at) * self._rate)
+        # Branches, since `min` and `max` together would cost as much as the rest of a frame's way through its session.
+        rate = self._rate
+        level = self._level
+        if now > self._at:
+            level += (now - self._at) * rate
+        if level > rate:
+            level = rate
         self._at = now
-        wanted = min(count, self._rate)
+        wanted: float = count
+        if wanted > rate:
+            wanted = rate
         if level >= wanted:
             self._level = level - count
             return 0.0
         self._level = level
-        return (wanted - level) / self._rate
+        return (wanted - level) / rate

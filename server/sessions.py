@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from loopguard import answer_codec, codec
+from loopguard.config.loop_detection import FIELDS
 from loopguard.errors import InvalidFrame, Reason
-from loopguard.loop_detection import FIELDS
-from loopguard.model import DIGEST_SCHEME, CallBatch, EndReason, Opened, RunOpen, Signal
+from loopguard.model import DIGEST_SCHEME, CallBatch, EndReason, Opened, Outcome, RunOpen, Signal
 
 from .limits import LimitExceeded
 from .logs import log_failure
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from loopguard.codec import Received
+    from loopguard.config import LoopDetection
     from loopguard.engine import Engine
-    from loopguard.loop_detection import LoopDetection
     from loopguard.model import Frame
     from loopguard.run import Run
 
@@ -233,15 +233,17 @@ class Sessions:
     def _observe(self, session: Session, frame: Frame | RunOpen | InvalidFrame, at: float | None) -> bytes:
         session.used_at = now = self._now()
         try:
-            if isinstance(frame, InvalidFrame | RunOpen):
-                raise (
-                    frame if isinstance(frame, InvalidFrame) else InvalidFrame(Reason.INVALID_FRAME, "a second `open`")
-                )
-            if frame is Signal.CLOSE:
-                self._forget(session, "closed")
-                return answer_codec.ACK
+            # In the order of how often they come: nearly all frames are calls and outcomes.
             if type(frame) is CallBatch:
                 self._check_batch(session, len(frame.calls), now)
+            elif type(frame) is not Outcome:
+                if isinstance(frame, InvalidFrame):
+                    raise frame
+                if isinstance(frame, RunOpen):
+                    raise InvalidFrame(Reason.INVALID_FRAME, "a second `open`")
+                if frame is Signal.CLOSE:
+                    self._forget(session, "closed")
+                    return answer_codec.ACK
             answer = session.run.apply(frame, now - session.opened_at if at is None else at)
         except InvalidFrame as refusal:
             return self.refuse(refusal)
