@@ -96,7 +96,13 @@ class Parent:
         loop = asyncio.get_running_loop()
         while not self._stopping:
             begun = loop.time()
-            hand = self._hands[place] = await _spawn(settings)
+            try:
+                hand = self._hands[place] = await _spawn(settings)
+            except OSError as failure:
+                _log.error("no worker", extra={"because": failure.strerror})
+                self._restarts += 1
+                await asyncio.sleep(_PATIENCE_S)
+                continue
             self._tell_watched(hand)
             if self._stopping:
                 hand.channel.send("drain")

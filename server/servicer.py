@@ -152,6 +152,9 @@ class Servicer:
             self._sessions.charge(grant.tenant, 1)
         except LimitExceeded as refused:
             await self._refuse(context, StreamEnd(refused.reason, str(refused), retry_after_s=refused.retry_after_s))
+        most = self._limits.message_bytes
+        if len(data) > most:
+            await self._refuse(context, StreamEnd(Reason.TOO_LARGE, f"a message of {len(data)} bytes; at most {most}"))
         try:
             request = pb.FingerprintRequest.FromString(data)
         except DecodeError:

@@ -11,6 +11,7 @@ from google.rpc import error_details_pb2
 from loopguard.server.settings import Settings
 
 from loopguard.v1 import guard_pb2 as pb
+from loopguard.v1 import guard_pb2_grpc
 from tests.service.conftest import running
 from tests.service.wire import Ended, Peer, batch, call, done, open_frame, reason_of, refused
 
@@ -68,6 +69,27 @@ async def test_a_message_too_large_ends_the_stream_of_many(small: Small) -> None
         await many.ask(frames("r", open_frame("r"), *[pb.GuardRequest(seq=1, calls=batch(call("x" * 600)))] * 2))
 
     assert (ended.value.code.name, ended.value.reason) == ("RESOURCE_EXHAUSTED", "TOO_LARGE")
+
+
+@limited(message_bytes=1000)
+async def test_json_too_large_is_not_hashed(small: Small) -> None:
+    stub = guard_pb2_grpc.LoopGuardServiceStub(small.channel)
+
+    with pytest.raises(grpc.aio.AioRpcError) as error:
+        await stub.Fingerprint(pb.FingerprintRequest(json=b"x" * 1000))
+
+    assert Ended(error.value).reason == "TOO_LARGE"
+
+
+@limited(calls_per_s=1.0)
+async def test_hashing_counts_as_a_call(small: Small) -> None:
+    stub = guard_pb2_grpc.LoopGuardServiceStub(small.channel)
+    await stub.Fingerprint(pb.FingerprintRequest(json=b"1"))
+
+    with pytest.raises(grpc.aio.AioRpcError) as error:
+        await stub.Fingerprint(pb.FingerprintRequest(json=b"1"))
+
+    assert Ended(error.value).reason == "LIMIT_EXCEEDED"
 
 
 @limited(frame_bytes=1000)

@@ -76,6 +76,19 @@ async def test_calls_and_verdicts_are_counted_by_action_and_detector(scraped: Sc
     assert closed["loopguard_runs_ended_total{how=closed}"] == 1
 
 
+async def test_json_too_deep_is_judged_and_counted(scraped: Scraped) -> None:
+    peer = Peer(scraped.channel)
+    await peer.open()
+    fits, deep = (b"[" * depth + b"]" * depth for depth in (256, 257))
+    for args in (fits, deep):
+        await peer.tell(calls=batch(pb.Call(tool="exec", args_json=args)))
+    await peer.tell(outcome=pb.Outcome(call_id="c1", status=pb.STATUS_OK, result_json=deep))
+    metrics = await scraped.metrics()
+    await peer.close()
+
+    assert metrics["loopguard_opaque_json_total"] == 2
+
+
 async def test_refusals_are_counted_by_reason(scraped: Scraped) -> None:
     peer, many = Peer(scraped.channel), Peer(scraped.channel, "GuardMany")
     await peer.open(config={"history_size": 0})
