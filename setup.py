@@ -73,6 +73,7 @@ class BuildCore(build_ext):
 
 setup(
     cmdclass={"build_ext": BuildCore},
+    options={"build_ext": {"parallel": os.cpu_count()}},
     ext_modules=cythonize(
         [
             Extension(

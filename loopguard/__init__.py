@@ -35,9 +35,11 @@ __all__ = [
 
 def proto_dir() -> str:
     """Return the folder that holds `loopguard/v1/*.proto`, for generating stubs in other languages."""
-    from importlib.resources import files
+    from pathlib import Path
 
-    return str(files("loopguard.proto"))
+    here = Path(__file__).parent
+    # Inside an installed package; beside it in a checkout.
+    return str(next(folder for folder in (here / "proto", here.parent / "proto") if folder.is_dir()))
 
 
 def __getattr__(name: str) -> Any:
