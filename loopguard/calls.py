@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from loopguard.fingerprint import CallPrint
-    from loopguard.identical_error import WaitingBatch
+    from loopguard.guards.identical_error import WaitingBatch
     from loopguard.model import Call
 
 #: How many calls may be open; the oldest one is forgotten first.

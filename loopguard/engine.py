@@ -12,9 +12,9 @@ from loopguard.config import Configuration
 from loopguard.detectors import PROFILES
 from loopguard.errors import InvalidConfig, InvalidFrame, Reason
 from loopguard.fingerprint import Fingerprinters
-from loopguard.judgement import Judge
 from loopguard.model import DIGEST_SCHEME, Mode, RunOpen
-from loopguard.run import Run
+from loopguard.openclaw.judgement import Judge
+from loopguard.openclaw.run import OpenclawRun
 from loopguard.surroundings import Surroundings
 from loopguard.tool_name import BLANK
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from loopguard.config import LoopDetection
     from loopguard.events import Event
     from loopguard.fingerprint import Fingerprinter
+    from loopguard.run import Run
 
 #: How many different judges are kept for sharing between runs.
 _SHARED: Final = 1024
@@ -115,17 +116,14 @@ class Engine:
             raise InvalidConfig("profile", f"`profile`: there is no profile `{profile[:64]}`; there are {known}")
         effective = self.configuration.effective(opened.agent_id, opened.config)
         self._refuse_history(effective)
-        fresh = (BalancedRun if profile == "balanced" else Run)(
-            opened,
-            run_id=run_id,
-            tenant=tenant,
-            profile=profile,
-            config=effective,
-            judge=self._judge_of(profile, effective),
-            around=self._around_of(profile),
-        )
-        if isinstance(fresh, BalancedRun):
+        shared: dict[str, Any] = {"run_id": run_id, "tenant": tenant, "profile": profile, "config": effective}
+        shared["around"] = self._around_of(profile)
+        fresh: Run
+        if profile == "balanced":
+            fresh = BalancedRun(opened, **shared)
             self._watchers.begin(fresh)
+        else:
+            fresh = OpenclawRun(opened, judge=self._judge_of(profile, effective), **shared)
         self._runs[_key(run_id, tenant)] = fresh
         return fresh
 

@@ -195,13 +195,9 @@ class BalancedRun(Run):
         self._open.remove(call_id)
         self._asked.pop(call_id, None)
         answer = self._abort
-        if self._compaction is not None:
-            persisted = self._compaction.take(call_id, call.print, result)
-            if not self._compaction.open:
-                self._compaction = None
-            if persisted is not None:
-                tool = call.print.tool
-                answer = self._hold(Abort(Scope.RUN, persisted, self._note(persisted, tool)), call_id, tool)
+        if self._compaction is not None and (found := self._persisted(call_id, call.print, result)) is not None:
+            tool = call.print.tool
+            answer = self._hold(Abort(Scope.RUN, found, self._note(found, tool)), call_id, tool)
         if answer is not None:
             return answer.verdict(call_id, result.flags)
         verdict = Verdict(call_id, flags=flags_of(result.flags))

@@ -10,7 +10,7 @@ from loopguard.balanced_limits import KEYS
 from loopguard.cli.app import Failure
 from loopguard.cli.inputs import read_bytes
 from loopguard.config import Configuration, load_configuration
-from loopguard.loop_detection import FIELDS
+from loopguard.config.loop_detection import FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,9 +8,9 @@ import pytest
 
 from loopguard import cli
 from loopguard.balanced_limits import KEYS
-from loopguard.compaction import NAME as COMPACTION
 from loopguard.detectors import PROFILES
-from loopguard.identical_error import NAME as IDENTICAL_ERROR
+from loopguard.guards.compaction import NAME as COMPACTION
+from loopguard.guards.identical_error import NAME as IDENTICAL_ERROR
 from tests.golden.documents import ROOT, read_tables
 
 CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from loopguard.detectors import PROFILES, lowest_count
 from loopguard.fingerprint import Kind
 from loopguard.model import Level
-from loopguard.warning_buckets import bucket_of, note_given
+from loopguard.openclaw.warning_buckets import bucket_of, note_given
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from loopguard.detectors import Sighting
     from loopguard.fingerprint import CallPrint
     from loopguard.history import History
-    from loopguard.warning_buckets import Buckets
+    from loopguard.openclaw.warning_buckets import Buckets
 
 
 class Judgement:

@@ -1,0 +1,1 @@
+"""The guards that look at outcomes as they come, each for itself."""

@@ -1,0 +1,1 @@
+"""Profile `openclaw`: its runs, and how their batches are judged."""
