@@ -151,6 +151,7 @@ struct Arena {
     Buffer decoded;            // text of the string that is being masked
     std::vector<Edit> edits;   // what goes out of it
     std::vector<Edit> spans_masked;  // what went out of the document, in places of the input; filled if `trace`
+    KeyCache key_cache;
     Numbering uuids;
     Numbering ids;
     uint32_t kinds_masked = 0;

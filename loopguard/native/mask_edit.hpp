@@ -37,4 +37,22 @@ private:
     std::unordered_map<std::string, uint32_t> numbers_;
 };
 
+// What short keys say about their values; the same few come again and again.
+struct KeyCache {
+    struct Entry {
+        uint64_t head;  // the first and the last eight bytes make a key of 8 to 16; a shorter one is in the first, with zeros
+        uint64_t tail;
+        uint32_t size;  // 0: nothing here yet
+        uint32_t kinds;
+    };
+    static constexpr size_t kEntries = 64;
+
+    Entry& slot(uint64_t head, uint64_t tail, size_t size) {
+        const uint64_t mixed = (head ^ (tail * 0x9E3779B97F4A7C15u) ^ size) * 0xD6E8FEB86659FD93u;
+        return entries[mixed >> 58];
+    }
+
+    Entry entries[kEntries] = {};
+};
+
 }  // namespace loopguard

@@ -95,6 +95,25 @@ inline uint32_t key_kinds(const uint8_t* key, size_t size) {
     return TextMasks::names_technical_id(key, size) ? uint32_t{kTechnicalId} : 0;
 }
 
+// The same from the cache.
+inline uint32_t key_kinds(const uint8_t* key, size_t size, KeyCache& cache) {
+    if (size < 2) return 0;
+    if (size > 16) return key_kinds(key, size);
+    uint64_t head = 0;
+    uint64_t tail = 0;
+    if (size >= 8) {
+        std::memcpy(&head, key, 8);
+        std::memcpy(&tail, key + size - 8, 8);
+    } else {
+        std::memcpy(&head, key, size);
+    }
+    KeyCache::Entry& entry = cache.slot(head, tail, size);
+    if (entry.size != size || entry.head != head || entry.tail != tail) {
+        entry = {head, tail, static_cast<uint32_t>(size), key_kinds(key, size)};
+    }
+    return entry.kinds;
+}
+
 // Base64 as parts of a message carry it, with or without a data: address before it.
 inline bool is_base64(const uint8_t* text, size_t size) {
     const std::string_view view(reinterpret_cast<const char*>(text), size);

@@ -52,12 +52,23 @@ public:
     }
 
     // A number that stands in the input from `input` on and was written at `start`.
-    [[gnu::noinline]] Cursor number(const uint8_t* input, uint8_t* start, Cursor at, uint32_t mask, Key key) {
+    Cursor number(const uint8_t* input, uint8_t* start, Cursor at, uint32_t mask, Key key) {
+        const uint32_t kinds = key_kinds(key.text, key.size, arena_.key_cache) & ~kBinary & mask;
+        return kinds == 0 ? at : keyed_number(input, start, at, kinds, mask);
+    }
+
+    // Neutralises the wrapper nonces of a key; true if there were any.
+    bool key_nonces(const uint8_t* input, const uint8_t* end, uint8_t* start, size_t size) {
+        return has_marker(start, start + size) && nonces(input, start, size, end);
+    }
+
+private:
+    [[gnu::noinline]] Cursor keyed_number(const uint8_t* input, uint8_t* start, Cursor at, uint32_t kinds, uint32_t mask) {
         const size_t size = static_cast<size_t>(at.out - start);
         const bool negative = *start == '-';
         arena_.edits.clear();
         TextMasks masks(start, size, mask, arena_.edits, arena_.uuids, arena_.ids);
-        const uint32_t kind = negative ? 0 : value_kind(start, size, key_kinds(key.text, key.size) & ~kBinary, mask, masks);
+        const uint32_t kind = negative ? 0 : value_kind(start, size, kinds, mask, masks);
         if (kind == 0) return at;
         arena_.kinds_masked |= kind;
         const uint32_t number = kind == kTechnicalId ? arena_.ids.number(start, size, false) : 0;
@@ -70,12 +81,6 @@ public:
         return {at.in, out};
     }
 
-    // Neutralises the wrapper nonces of a key; true if there were any.
-    bool key_nonces(const uint8_t* input, const uint8_t* end, uint8_t* start, size_t size) {
-        return has_marker(start, start + size) && nonces(input, start, size, end);
-    }
-
-private:
     // Whether text has a wrapper marker's beginning, a block at a time: nearly none has.
     static bool has_marker(const uint8_t* text, const uint8_t* end) {
         for (; text < end; text += Block::kSize) {
@@ -106,7 +111,7 @@ private:
             for (size_t i = 0; i < size && !arena_.text_seen; ++i) arena_.text_seen = text[i] > ' ';
             return 0;
         }
-        const uint32_t kind = value_kind(text, size, key_kinds(key.text, key.size), mask, masks);
+        const uint32_t kind = value_kind(text, size, key_kinds(key.text, key.size, arena_.key_cache), mask, masks);
         if (kind == 0) return 0;
         uint32_t number = 0;
         if (kind == kTechnicalId) number = arena_.ids.number(text, size, false);

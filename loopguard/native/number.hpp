@@ -3,6 +3,7 @@
 
 #include <charconv>
 
+#include "double.hpp"
 #include "text.hpp"
 
 namespace loopguard {
@@ -21,11 +22,72 @@ struct NumberToken {
     size_t fraction_size;
     bool negative;
     bool has_exponent;
+    uint64_t digits;  // whole and fraction in a row; right if they are at most 19
 };
 
+// Eight characters as a little-endian word.
+inline uint64_t load_eight(const uint8_t* in) {
+    uint64_t word;
+    std::memcpy(&word, in, 8);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    return word;
+}
+
+// How many of the eight characters are digits before the first that is none. Sums of others spill into the characters behind
+// them only, which do not count any more.
+inline unsigned leading_digits(uint64_t word) {
+    const uint64_t values = word ^ 0x3030303030303030u;
+    const uint64_t others = ((values + 0x7676767676767676u) | values) & 0x8080808080808080u;
+    return others == 0 ? 8 : static_cast<unsigned>(__builtin_ctzll(others)) / 8;
+}
+
+// The value of the first `count` of the eight, 1 to 8: moved to the end, zeros before them; then neighbours are joined to
+// pairs, pairs to fours, fours to eight.
+inline uint64_t value_of_digits(uint64_t word, unsigned count) {
+    word = (word ^ 0x3030303030303030u) << (64 - 8 * count);
+    word = word * 10 + (word >> 8);
+    const uint64_t mask = 0x000000FF000000FFu;
+    return (((word & mask) * 0x000F424000000064u) + (((word >> 16) & mask) * 0x0000271000000001u)) >> 32;
+}
+
 inline const uint8_t* skip_digits(const uint8_t* in, const uint8_t* end) {
+    while (end - in >= 8) {
+        const unsigned count = leading_digits(load_eight(in));
+        in += count;
+        if (count < 8) return in;
+    }
     while (in < end && is_digit(*in)) ++in;
     return in;
+}
+
+// Behind a run of digits, whose value is put behind that of `value`; wraps where they are too many. How many there are is
+// nothing that branches depend on, since it can't be foreseen.
+inline const uint8_t* read_digits(const uint8_t* in, const uint8_t* end, uint64_t& value) {
+    constexpr uint64_t kPowers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+    while (end - in >= 8) {
+        const uint64_t word = load_eight(in);
+        const unsigned count = leading_digits(word);
+        if (count == 0) return in;
+        value = value * kPowers[count] + value_of_digits(word, count);
+        in += count;
+        if (count < 8) return in;
+    }
+    for (; in < end && is_digit(*in); ++in) value = value * 10 + (*in - '0');
+    return in;
+}
+
+// Up to 24 bytes in words that may overlap: a call of memcpy costs more.
+inline uint8_t* put_short(uint8_t* out, const uint8_t* from, size_t size) {
+    if (size < 8 || size > 24) {
+        std::memcpy(out, from, size);
+        return out + size;
+    }
+    std::memcpy(out, from, 8);
+    if (size > 16) std::memcpy(out + 8, from + 8, 8);
+    std::memcpy(out + size - 8, from + size - 8, 8);
+    return out + size;
 }
 
 // Reads a token at `in` by JSON's grammar; false if there is none.
@@ -34,14 +96,15 @@ inline bool read_number(const uint8_t* in, const uint8_t* end, NumberToken& toke
     token.negative = in < end && *in == '-';
     if (token.negative) ++in;
     token.whole = in;
-    in = skip_digits(in, end);
+    token.digits = 0;
+    in = read_digits(in, end, token.digits);
     token.whole_size = static_cast<size_t>(in - token.whole);
     if (token.whole_size == 0 || (token.whole_size > 1 && *token.whole == '0')) return false;
     token.fraction = in;
     token.fraction_size = 0;
     if (in < end && *in == '.') {
         token.fraction = ++in;
-        in = skip_digits(in, end);
+        in = read_digits(in, end, token.digits);
         token.fraction_size = static_cast<size_t>(in - token.fraction);
         if (token.fraction_size == 0) return false;
     }
@@ -58,14 +121,15 @@ inline bool read_number(const uint8_t* in, const uint8_t* end, NumberToken& toke
 }
 
 // ECMAScript's Number::toString for digits d1 d2 … dn with the decimal point behind the first `point` of them (which may be
-// negative or beyond the last).
+// negative or beyond the last). Takes and writes whole blocks: both have kNumberSize bytes.
 inline uint8_t* put_number_layout(uint8_t* out, const char* digits, int count, int point) {
+    constexpr size_t kBlock = 24;
     const auto zeros = [&out](int n) {
-        std::memset(out, '0', static_cast<size_t>(n));
+        std::memset(out, '0', kBlock);
         out += n;
     };
     const auto copy = [&out](const char* from, int n) {
-        std::memcpy(out, from, static_cast<size_t>(n));
+        std::memcpy(out, from, kBlock);
         out += n;
     };
     if (count <= point && point <= 21) {
@@ -96,28 +160,28 @@ inline uint8_t* put_number_layout(uint8_t* out, const char* digits, int count, i
     return out;
 }
 
-// A finite double; at most kNumberSize bytes.
-inline uint8_t* put_double(uint8_t* out, double value) {
-    if (value == 0) {
-        *out++ = '0';
-        return out;
+inline uint8_t* put_decimal(uint8_t* out, const Decimal& decimal) {
+    char digits[2 * kNumberSize];
+    const int count = static_cast<int>(std::to_chars(digits, digits + 20, decimal.digits).ptr - digits);
+    return put_number_layout(out, digits, count, count + decimal.exponent);
+}
+
+// The power of ten that the digits of a token of at most 19 of them are multiplied with; false where it is beyond that.
+inline bool read_exponent(const NumberToken& token, int& exponent) {
+    constexpr size_t kMostDigits = 19;
+    const size_t zero = *token.whole == '0';  // no digit that counts
+    if (token.whole_size + token.fraction_size - zero > kMostDigits) return false;
+    exponent = 0;
+    if (token.has_exponent) {
+        const uint8_t* in = token.fraction + token.fraction_size + 1;
+        const bool negative = *in == '-';
+        if (*in == '-' || *in == '+') ++in;
+        if (token.end - in > 4) return false;
+        for (; in < token.end; ++in) exponent = exponent * 10 + (*in - '0');
+        if (negative) exponent = -exponent;
     }
-    if (value < 0) {
-        *out++ = '-';
-        value = -value;
-    }
-    char scientific[40];
-    const char* const end = std::to_chars(scientific, scientific + sizeof scientific, value, std::chars_format::scientific).ptr;
-    char digits[20];
-    int count = 0;
-    const char* in = scientific;
-    for (; *in != 'e'; ++in) {
-        if (*in != '.') digits[count++] = *in;
-    }
-    int exponent = 0;
-    in += in[1] == '+' ? 2 : 1;  // from_chars takes a minus, but no plus
-    std::from_chars(in, end, exponent);
-    return put_number_layout(out, digits, count, exponent + 1);
+    exponent -= static_cast<int>(token.fraction_size);
+    return true;
 }
 
 // Where the value of a token that is out of a double's range lies: beyond it, or next to zero.
@@ -183,12 +247,22 @@ inline uint8_t* put_number(uint8_t* out, const NumberToken& token, uint32_t& fla
             const bool zero = below_one && kept == 0;
             if (token.negative && !zero) *out++ = '-';
             const size_t size = kept == 0 ? token.whole_size : token.whole_size + 1 + kept;
-            std::memcpy(out, token.whole, size);
-            return out + size;
+            return put_short(out, token.whole, size);
         }
     }
     double value = 0;
-    const char* const text = reinterpret_cast<const char*>(token.start);
+    int exponent = 0;
+    if (read_exponent(token, exponent) && read_double(token.digits, exponent, value)) {
+        const Decimal decimal = shortest(value);
+        const size_t size = static_cast<size_t>(token.end - token.start);
+        // What a good printer wrote needs no other.
+        if (decimal.digits == token.digits && decimal.exponent == exponent && !token.has_exponent && value >= 1e-6) {
+            return put_short(out, token.start, size);
+        }
+        if (token.negative) *out++ = '-';
+        return put_decimal(out, decimal);
+    }
+    const char* const text = reinterpret_cast<const char*>(token.start + token.negative);
     const auto parsed = std::from_chars(text, reinterpret_cast<const char*>(token.end), value);
     if (parsed.ec == std::errc::result_out_of_range) {
         if (is_overflow(token)) {
@@ -197,7 +271,12 @@ inline uint8_t* put_number(uint8_t* out, const NumberToken& token, uint32_t& fla
         }
         value = 0;
     }
-    return put_double(out, value);
+    if (value == 0) {
+        *out++ = '0';
+        return out;
+    }
+    if (token.negative) *out++ = '-';
+    return put_decimal(out, shortest(value));
 }
 
 }  // namespace loopguard

@@ -168,7 +168,6 @@ private:
         const size_t start = static_cast<size_t>(out - arena_.output.data());
         const Cursor at = copy_number(in, out);
         if (at.in == nullptr || mask_ == 0 || key_size_ == 0) return at;
-        if (key_kinds(arena_.output.data() + key_offset_ + 1, key_size_) == 0) return at;
         return masker_.number(in, arena_.output.data() + start, at, mask_, key_in_force());
     }
 
