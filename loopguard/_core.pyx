@@ -727,12 +727,18 @@ def digest_canonical(tag, values):
     """Return what `fingerprint_values` does with wrapper nonces masked, for values that are canonical already, and whether
     that masked any.
     """
+    cdef bint nonces = False
+    cdef bytes digest = digest_array(tag, values, &nonces)
+    return digest, nonces
+
+
+cdef bytes digest_array(int tag, object values, bint* nonces):
     cdef string text
     cdef size_t size = 2
     for item in values:
         size += 5 if item is None else 1 + <size_t>len(<bytes>item)
     text.reserve(size)
-    text.push_back(<char><int>tag)
+    text.push_back(<char>tag)
     text.push_back(c"[")
     for item in values:
         if text.size() > 2:
@@ -743,10 +749,85 @@ def digest_canonical(tag, values):
             text.append(PyBytes_AS_STRING(item), PyBytes_GET_SIZE(item))
     text.push_back(c"]")
     cdef bytes digest = digest_bytes(<const uint8_t*>text.data(), text.size(), 0)
+    nonces[0] = False
     if not outcome.mentions(outcome.Span(text.data(), text.data() + text.size()), view_of(NONCE_START)):
-        return digest, False
+        return digest
     cdef bytes masked = fingerprint_values(tag, values, mask=WRAPPER_NONCE)
-    return masked, masked != digest
+    nonces[0] = masked != digest
+    return masked
+
+
+cdef struct Reading:
+    int place
+    int otherwise
+    int kind
+    bint trims
+
+
+@cython.final
+cdef class Values:
+    """The values that count of a result, and the members that are left out, read in one step from its parts.
+
+    A value is (place, otherwise, kind, trims, exactly, default): the place of a part as `read_result` returns them, from 6
+    on that of a picked member; the place to read where nothing is found, -1 for none; the kind that counts, 0 for any; the
+    rest as a rule says it, empty for nothing. A member that is left out is (place, name).
+    """
+    cdef vector[Reading] readings
+    cdef list exactly
+    cdef list defaults
+    cdef tuple left_out
+
+    def __cinit__(self, values, left_out=()):
+        cdef Reading reading
+        self.exactly = []
+        self.defaults = []
+        for place, otherwise, kind, trims, exactly, default in values:
+            reading.place = place
+            reading.otherwise = otherwise
+            reading.kind = kind
+            reading.trims = trims
+            self.readings.push_back(reading)
+            self.exactly.append(exactly)
+            self.defaults.append(default)
+        self.left_out = tuple(left_out)
+
+    def digest(self, int tag, tuple parts not None):
+        """Return what `digest_canonical` does of the values, with the names of what was left out, and the values."""
+        cdef list values = []
+        cdef list stripped = []
+        cdef bint nonces = False
+        cdef size_t index
+        for index in range(self.readings.size()):
+            values.append(self.read(index, parts))
+        cdef bytes digest = digest_array(tag, values, &nonces)
+        if nonces:
+            stripped.append("wrapper_nonce")
+        for place, name in self.left_out:
+            if part_at(parts, place) is not None:
+                stripped.append(name)
+        return digest, stripped, values
+
+    cdef bytes read(self, size_t index, tuple parts):
+        cdef Reading reading = self.readings[index]
+        cdef bytes found = part_at(parts, reading.place)
+        cdef bytes exactly = self.exactly[index]
+        cdef bytes default = self.defaults[index]
+        if exactly:
+            return b"true" if found == exactly else b"false"
+        if found is not None and reading.kind and outcome.kind_of(span_of(found)) != reading.kind:
+            found = None
+        if found is not None and reading.trims and found.startswith(b'"'):
+            found = trim(found)
+            if PyBytes_GET_SIZE(found) == 2:
+                found = None
+        if found is None and reading.otherwise >= 0:
+            found = part_at(parts, reading.otherwise)
+        return default if default and (found is None or found == b"null") else found
+
+
+cdef inline bytes part_at(tuple parts, int place):
+    """Return a part of a result, the picked members in place of the last one."""
+    return parts[place] if place < 6 else (<list>parts[6])[place - 6]
 
 
 def trim(bytes literal not None):

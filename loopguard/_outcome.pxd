@@ -37,6 +37,7 @@ cdef extern from "native/outcome.hpp" namespace "loopguard::outcome" nogil:
     void read_result(Span whole, Result& result) except +
     void pick(Span value, const vector[string_view]& names, vector[Span]& found) except +
     Span trim(Span inside)
+    Kind kind_of(Span value)
     bool mentions(Span whole, string_view name)
     void decode(Span inside, string& text) except +
 

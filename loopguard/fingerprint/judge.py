@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from loopguard import _core
-from loopguard.fingerprint.reading import Parts, Reader, direct, place_reader, quoted, test_of, value_reader
+from loopguard.fingerprint.reading import Parts, Reader, compiled, place_reader, quoted, test_of, value_reader
 from loopguard.rules.rule import KINDS
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class _Ready:
     """A case made ready; what it reads is made once for each combination of free rules that hold."""
 
     __slots__ = (
-        "_case", "_direct", "_free", "_kind", "_place", "_readers", "_rule", "_variants", "_volatile", "failed",
+        "_case", "_compiled", "_free", "_kind", "_place", "_readers", "_rule", "_variants", "_volatile", "failed",
         "test",
     )  # fmt: skip
 
@@ -66,8 +66,8 @@ class _Ready:
         self._place = partial(place_reader, names=names, action=action)
         self._kind = TAGS[case.rule.kind]
         self._free = tuple((rule.failed, test_of(rule, names)) for rule in case.free)
-        # What most outcomes need is there already, and nothing of it has to be left out.
-        self._direct = None if case.free else direct(case.rule.values or (), case.fixed)
+        # Enough for most outcomes, which have nothing that rules leave out of a value.
+        self._compiled = compiled(case, names)
         self._variants: dict[tuple[bool, ...], tuple[Reader, ...]] = {}
         self._readers = self._variant(())
         self._volatile = tuple((names.index(name), name) for name in case.rule.volatile)
@@ -75,18 +75,17 @@ class _Ready:
         self.test = test_of(case.rule, names)
 
     def settle(self, made: OutcomePrint, parts: Parts) -> None:
-        stripped: list[str] = []
-        values = (
-            self._direct(parts)
-            if self._direct is not None
-            else [read(parts, stripped) for read in self._readers_for(parts, made.failed)]
-        )
-        made.digest, nonces = _core.digest_canonical(self._kind, values)
-        if nonces:
-            stripped.append("wrapper_nonce")
-        if self._volatile:
-            picked = parts[6]
-            stripped += [name for index, name in self._volatile if picked[index] is not None]
+        if self._compiled is not None:
+            made.digest, stripped, values = self._compiled.digest(self._kind, parts)
+        else:
+            stripped = []
+            values = [read(parts, stripped) for read in self._readers_for(parts, made.failed)]
+            made.digest, nonces = _core.digest_canonical(self._kind, values)
+            if nonces:
+                stripped.append("wrapper_nonce")
+            if self._volatile:
+                picked = parts[6]
+                stripped += [name for index, name in self._volatile if picked[index] is not None]
         if stripped:
             made.stripped = tuple(dict.fromkeys(stripped))
         rule = self._rule

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from loopguard import _core
@@ -12,6 +11,7 @@ from loopguard.rules.rule import TYPES, Condition, Prune, Rule, Typed, Value
 
 if TYPE_CHECKING:
     from loopguard.rules.path import Path
+    from loopguard.rules.plan import Case
 
 #: What `_core.read_result` gives, all of it canonical: flags, the whole, shaped, isError, details, text, and the picked
 #: members of details.
@@ -30,6 +30,8 @@ _TYPE_OF: Final = {
 }
 _NULL: Final = b"null"
 _TYPE_CODES: Final = {name: code for code, name in enumerate(TYPES, 1)}
+#: The last of the parts, the members that were picked.
+_PICKED: Final = 6
 _INDEX: Final = {"details": 4, "text": 5, "value": 1, "message": 1}
 _CONTENT: Final = _core.Names(("content",))
 _ROOTS: Final[dict[str, Reader]] = {
@@ -101,17 +103,29 @@ def _test(condition: Condition, names: tuple[str, ...]) -> Test:
     return holds
 
 
-def direct(values: tuple[Value, ...], rules: tuple[Rule, ...]) -> Callable[[Parts], tuple[bytes | None, ...]] | None:
-    """Return what takes all values from the parts as they are, `None` if that is not all there is to do."""
-    indexes = []
-    for value in values:
-        path = value.path
-        if value != Value(path) or path.keys or path.root not in _INDEX or not edit_at(path, rules).idle:
-            return None
-        indexes.append(_INDEX[path.root])
-    if not indexes:
+def compiled(case: Case, names: tuple[str, ...]) -> _core.Values | None:
+    """Return what reads all values of a case in one step, `None` if it wants more of them than the core can do."""
+    if case.free:
         return None
-    return itemgetter(*indexes) if len(indexes) > 1 else itemgetter(slice(indexes[0], indexes[0] + 1))
+    rows = []
+    for value in case.rule.values or ():
+        place = _place(value.path, names, case.fixed)
+        otherwise = -1 if value.otherwise is None else _place(value.otherwise, names, case.fixed)
+        if place is None or otherwise is None or value.parse or value.prune:
+            return None
+        # Without another place null stays what it is, there or not.
+        default = b"" if value.otherwise is None and value.default == _NULL else value.default
+        rows.append((place, otherwise, _TYPE_CODES.get(value.only, 0), value.trim, value.exactly, default))
+    return _core.Values(rows, [(_PICKED + names.index(name), name) for name in case.rule.volatile])
+
+
+def _place(path: Path, names: tuple[str, ...], rules: tuple[Rule, ...]) -> int | None:
+    """Return where a value stands in the parts, `None` for one that isn't there as it counts."""
+    if not edit_at(path, rules).idle:
+        return None
+    if path.root == "details" and len(path.keys) == 1:
+        return _PICKED + names.index(path.keys[0])
+    return None if path.keys else _INDEX.get(path.root)
 
 
 def value_reader(value: Value, place: Callable[[Path], Reader], rules: tuple[Rule, ...]) -> Reader:
