@@ -6,7 +6,7 @@ PROTOS_VENV := .venv-protos
 CORE_SOURCES := $(wildcard loopguard/*.pyx) $(wildcard loopguard/*.pxd) $(wildcard loopguard/native/*.hpp) setup.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format types protos clean
+.PHONY: help setup demo test lint format types bench soak protos clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -43,7 +43,7 @@ test: setup $(PROTOS_VENV)/.installed ## run the tests
 lint: setup types $(PROTOS_VENV)/.installed ## check style, layers and the protocol
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
-	@$(BIN)/cython-lint $(wildcard loopguard/*.pyx)
+	@PATH="$(abspath $(BIN)):$$PATH" cython-lint $(wildcard loopguard/*.pyx)
 	@$(BIN)/lint-imports
 	@tools/generate-protos.sh --lint
 
@@ -51,6 +51,13 @@ types: setup ## check types against an installed copy
 	@rm -rf build/typed && $(BIN)/python -m pip install -q --no-deps --no-build-isolation --target build/typed .
 	@cd build/typed && ../../$(BIN)/mypy --config-file ../../pyproject.toml -p loopguard
 	@$(BIN)/mypy --config-file pyproject.toml tests/typing
+
+bench: setup ## measure the core beside what one would write without it
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --group bench
+	@$(BIN)/python benchmarks/bench_core.py
+
+soak: setup ## serve at 70 % load and look for growth (SOAK_ARGS="--seconds 45 --most 5" is the short form)
+	@$(BIN)/python benchmarks/soak.py $(SOAK_ARGS)
 
 format: setup ## format the Python code
 	@$(BIN)/ruff check --fix-only -q . && $(BIN)/ruff format -q .

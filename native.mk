@@ -4,12 +4,17 @@ FUZZ_SECONDS ?= 60
 FUZZ_TARGETS := canon mask rules
 FUZZ_FLAGS := -std=c++17 -O1 -g -fno-omit-frame-pointer -DLOOPGUARD_XXHASH -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
 
+.PHONY: fuzz-tools
+fuzz-tools:
+	@tools/system-packages.sh $(PYTHON) $(CLANGXX)=clang-14 /usr/lib/clang/14/lib/linux=libclang-rt-14-dev /usr/include/xxhash.h=libxxhash-dev
+
 build/fuzz/%: fuzz/%.cpp fuzz/common.hpp $(wildcard loopguard/native/*.hpp)
 	mkdir -p $(@D)
 	$(CLANGXX) $(FUZZ_FLAGS) $< -o $@ -lxxhash
 
 # Each target gets its share of FUZZ_SECONDS; what it finds is left in build/fuzz.
 .PHONY: fuzz
+fuzz: ## fuzz the C++ headers for FUZZ_SECONDS in all
 fuzz: $(FUZZ_TARGETS:%=build/fuzz/%)
 	for target in $(FUZZ_TARGETS); do \
 	  mkdir -p build/fuzz/$$target.corpus && \
@@ -19,5 +24,9 @@ fuzz: $(FUZZ_TARGETS:%=build/fuzz/%)
 
 # A second build of the extension, so that the one in the tree stays as it is.
 .PHONY: sanitize
-sanitize:
-	LOOPGUARD_EXAMPLES=$${LOOPGUARD_EXAMPLES:-400} PYTHON=$(PYTHON) scripts/sanitize
+sanitize: ## run the core's tests under the sanitizers
+	LOOPGUARD_EXAMPLES=$${LOOPGUARD_EXAMPLES:-400} PYTHON=$(or $(wildcard $(BIN)/python),$(PYTHON)) scripts/sanitize
+
+.PHONY: bench
+bench: ## measure the core against what one would write instead
+	$(BIN)/python benchmarks/bench_core.py

@@ -11,10 +11,11 @@ command -v g++ >/dev/null || need g++
 "$python" -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(os.path.join(sysconfig.get_paths()["include"], "Python.h")))' || need python3-dev
 # Optional for the build (the xxhash wheel stands in), but hashing is faster with it.
 if [ "$(uname -s)" = Linux ] && ! [ -e /usr/include/xxhash.h ] && [ "$(id -u)" = 0 ]; then need libxxhash-dev; fi
-# What the caller asks for besides, as "command=package".
+# What the caller asks for besides, as "command=package" or "/path=package".
 shift || true
 for pair in "$@"; do
-  command -v "${pair%%=*}" >/dev/null || need "${pair#*=}"
+  wanted=${pair%%=*}
+  [ -e "$wanted" ] || command -v "$wanted" >/dev/null || need "${pair#*=}"
 done
 
 [ -n "$missing" ] || exit 0
