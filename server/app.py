@@ -11,7 +11,7 @@ import uvloop
 
 from loopguard.errors import InvalidConfig
 
-from .logs import set_up_logs
+from .logs import logs_in_background, set_up_logs
 from .parent import Parent
 from .service import AddressUnavailable, Service, tell_guards
 from .settings import load_settings
@@ -38,7 +38,8 @@ def run(settings: Settings, configuration: Configuration) -> int:
     """Run the service until SIGTERM or SIGINT; return the exit code."""
     set_up_logs(settings.log_level, settings.log_format)
     try:
-        uvloop.run(_run(settings, configuration))
+        with logs_in_background():
+            uvloop.run(_run(settings, configuration))
     except (AddressUnavailable, InvalidConfig) as mistake:
         sys.stderr.write(f"loopguard: {mistake}\n")
         return 2

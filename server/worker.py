@@ -15,7 +15,7 @@ import uvloop
 from loopguard.config import Configuration, load_configuration
 
 from .channel import Channel
-from .logs import set_up_logs
+from .logs import logs_in_background, set_up_logs
 from .service import Service
 from .settings import Settings
 
@@ -131,7 +131,8 @@ async def _run(descriptor: int) -> None:
     settings = Settings(**told["settings"])
     set_up_logs(settings.log_level, settings.log_format)
     configuration = load_configuration(settings.config) if settings.config else Configuration.guarded()
-    await Worker(Service(settings, configuration, shares_port=True), channel).run()
+    with logs_in_background():
+        await Worker(Service(settings, configuration, shares_port=True), channel).run()
 
 
 if __name__ == "__main__":

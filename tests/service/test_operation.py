@@ -21,7 +21,7 @@ from loopguard.server.tokens import entry_of
 from loopguard.v1 import guard_pb2 as pb
 from tests.service.conftest import running
 from tests.service.test_process import address_of, start
-from tests.service.wire import Ended, Peer, batch, call, done
+from tests.service.wire import Ended, Peer, batch, call, done, open_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,7 +89,7 @@ async def test_a_sigterm_under_load_loses_no_answer(start: Callable[..., subproc
         process.send_signal(signal.SIGTERM)
         calls = await asyncio.gather(*working)
 
-    _, errors = process.communicate(timeout=10)
+    _, errors = process.communicate(timeout=30)
     assert process.returncode == 0
     assert min(calls) >= 1
     assert "Traceback" not in errors
@@ -121,10 +121,33 @@ def test_a_full_disk_for_the_log_stops_nothing(tmp_path: Path) -> None:
 
             assert asyncio.run(play()) == pb.ACTION_BLOCK
             process.send_signal(signal.SIGTERM)
-            assert process.wait(10) == 0
+            assert process.wait(30) == 0
         finally:
             process.kill()
             process.communicate()
+
+
+async def test_a_log_that_nobody_reads_stops_nothing(start: Callable[..., subprocess.Popen[str]]) -> None:
+    """More findings than fit into a pipe and into the queue before it, and nobody at the other end."""
+    process = start(LOOPGUARD_DRAIN_GRACE_S="0")
+    many_runs = 2_000
+    async with grpc.aio.insecure_channel(address_of(process)) as channel:
+        many = Peer(channel, "GuardMany")
+        frames = [open_frame("r")]
+        for seq in range(1, 9, 2):
+            frames.append(pb.GuardRequest(seq=seq, calls=batch(call(args={"same": 1}))))
+            frames.append(pb.GuardRequest(seq=seq + 1, outcome=done()))
+        frames.append(pb.GuardRequest(seq=9, close=pb.RunClose()))
+        message = pb.GuardManyRequest(runs=[pb.RunFrames(run_id="r", frames=frames)] * 500)
+        for _ in range(many_runs // 500):
+            answer = await asyncio.wait_for(many.ask(message), 30)
+            warned = [each.answers[7].verdicts.verdicts[0].action for each in answer.runs]
+            assert warned == [pb.ACTION_WARN] * 500
+        await many.half_close()
+
+    process.send_signal(signal.SIGTERM)
+
+    assert await asyncio.to_thread(process.wait, 20) == 0
 
 
 def _frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
@@ -196,7 +219,7 @@ def test_logs_for_people(start: Callable[..., subprocess.Popen[str]]) -> None:
     address_of(process)
 
     process.send_signal(signal.SIGTERM)
-    _, errors = process.communicate(timeout=10)
+    _, errors = process.communicate(timeout=30)
 
     assert "guards" in errors
     with pytest.raises(json.JSONDecodeError):

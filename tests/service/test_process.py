@@ -54,7 +54,7 @@ def test_a_signal_ends_it_well(start: Callable[..., subprocess.Popen[str]], numb
     address_of(process)
 
     process.send_signal(number)
-    _, errors = process.communicate(timeout=10)
+    _, errors = process.communicate(timeout=30)
 
     assert process.returncode == 0
     assert "Traceback" not in errors
@@ -75,7 +75,7 @@ async def test_an_idle_stream_is_told_and_ended(start: Callable[..., subprocess.
 
     assert told.WhichOneof("answer") == "go_away"
     assert (ended.value.code.name, ended.value.reason) == ("UNAVAILABLE", "SHUTTING_DOWN")
-    assert process.wait(10) == 0
+    assert process.wait(30) == 0
 
 
 async def test_it_listens_on_a_socket_file(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_a_bad_setting_is_one_line_and_exit_2(
 ) -> None:
     process = start(**variables)
 
-    output, errors = process.communicate(timeout=10)
+    output, errors = process.communicate(timeout=30)
 
     assert (process.returncode, output) == (2, "")
     assert message in errors
@@ -117,7 +117,7 @@ def test_an_address_in_use_is_one_line_and_exit_2(start: Callable[..., subproces
     with socket.create_server(("127.0.0.1", 0)) as taken:
         process = start(address=f"127.0.0.1:{taken.getsockname()[1]}")
 
-        _, errors = process.communicate(timeout=10)
+        _, errors = process.communicate(timeout=30)
 
     assert process.returncode == 2
     assert "can't listen" in errors.splitlines()[-1]
@@ -128,7 +128,7 @@ def test_what_is_open_to_others_is_said_at_the_start(start: Callable[..., subpro
     address_of(process)
 
     process.send_signal(signal.SIGTERM)
-    _, errors = process.communicate(timeout=10)
+    _, errors = process.communicate(timeout=30)
 
     (line,) = [line for line in errors.splitlines() if "without TLS" in line]
     assert '"level": "warning"' in line
