@@ -57,12 +57,16 @@ def main() -> int:
 def serve() -> Iterator[str]:
     """Run `loopguard serve` on a free port of this machine, and stop it afterwards."""
     command = [str(Path(sys.executable).with_name("loopguard")), "serve", "--port", "0", "--log-level", "warning"]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    # The server logs each finding, which the demo shows by itself.
+    log = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - closed below
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
     assert server.stdout is not None
     try:
         line = server.stdout.readline()
         if not line:
-            raise SystemExit("demo failed: the server did not start")
+            server.wait()
+            log.seek(0)
+            raise SystemExit(f"demo failed: the server did not start: {log.read().strip()}")
         address = line.split()[-1]
         say(f"A loopguard server is listening on {address} (process {server.pid}).")
         shown = ", ".join(f"{key} {json.dumps(value)}" for key, value in CONFIG.items())
@@ -72,6 +76,7 @@ def serve() -> Iterator[str]:
         server.terminate()
         server.wait()
         server.stdout.close()
+        log.close()
 
 
 def play_stuck_agent(client: GuardClient) -> list[str]:
