@@ -101,7 +101,7 @@ class Fingerprinter:
         """
         status = outcome.status
         digest = _checked(outcome.result_digest, "resultDigest") if outcome.result_digest else None
-        if status is not None and status in _NO_OUTCOME:
+        if status is not _OK and status is not None and status in _NO_OUTCOME:
             return OutcomePrint(_NO_OUTCOME[status])
         judge = self._plans.get((call.tool, call.action)) or self._judge(call.tool, call.action)
         result = outcome.result if digest is None else None
@@ -147,7 +147,6 @@ class Fingerprinter:
         """Settle an outcome by its message and return that as a string literal, `None` for what is no JSON."""
         message = outcome.error or outcome.result or b'""'
         seen = _core.inspect(message)
-        made.flags |= seen.flags
         if seen.flags & _OPAQUE:
             made.digest = _core.fingerprint_values(TAGS["error"], (message,))
             return None
@@ -159,7 +158,6 @@ class Fingerprinter:
 
     def _private(self, made: OutcomePrint, private: bytes) -> None:
         seen = _core.inspect(private)
-        made.flags |= seen.flags
         if seen.flags & _OPAQUE:
             made.digest = _core.fingerprint_values(TAGS["private"], (private,))
             return
