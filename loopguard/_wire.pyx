@@ -6,6 +6,7 @@ Calls and outcomes in the plain encoding that every generator writes (each field
 anything else the functions answer `None`, and protobuf decides. Linear in the bytes; no state.
 """
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.type cimport PyType_GenericNew
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy
@@ -32,10 +33,10 @@ cdef enum:
     FIRST_NUMBER = 0x08
     SECOND_NUMBER = 0x10
 
-# By the numbers of `loopguard.v1.Status`; 0 is none.
+# By the numbers of `loopguard.v1.Status`; 0 is none. PENDING, the last one, is refused in an outcome.
 cdef tuple STATUSES = (
     None, Status.OK, Status.ERROR, Status.UNKNOWN_TOOL, Status.INVALID_ARGUMENTS, Status.DENIED, Status.LOOP_VETO,
-    Status.CANCELLED, Status.PENDING,
+    Status.CANCELLED,
 )
 
 
@@ -113,7 +114,14 @@ cdef object read_call(Span* span):
             return None
     if seen & 8 and seen & 16:
         return None
-    return Call(tool, args, call_id, digest, action)
+    # Slot by slot: to enter a dataclass's `__init__` from here takes longer than all that it does. So below.
+    cdef object call = PyType_GenericNew(Call, None, None)
+    call.tool = tool
+    call.args = args
+    call.call_id = call_id
+    call.args_digest = digest
+    call.action = action
+    return call
 
 
 cdef object read_batch(Span* span):
@@ -139,7 +147,12 @@ cdef object read_batch(Span* span):
                 return None
         else:
             return None
-    return CallBatch(calls, dry_run != 0) if calls else None
+    if not calls:
+        return None
+    cdef object batch = PyType_GenericNew(CallBatch, None, None)
+    batch.calls = calls
+    batch.dry_run = dry_run != 0
+    return batch
 
 
 cdef object read_outcome(Span* span):
@@ -177,7 +190,14 @@ cdef object read_outcome(Span* span):
             return None
     if seen & 8 and seen & 16:
         return None
-    return Outcome(call_id, STATUSES[status], result, digest, error, private)
+    cdef object outcome = PyType_GenericNew(Outcome, None, None)
+    outcome.call_id = call_id
+    outcome.status = STATUSES[status]
+    outcome.result = result
+    outcome.result_digest = digest
+    outcome.error = error
+    outcome.private = private
+    return outcome
 
 
 cdef bint read_duration(Span* span, double* seconds_out) noexcept nogil:

@@ -79,25 +79,25 @@ _SHARED_LENGTH, _SHARED = 5, 10_000
 
 
 def _encode_allow(call_id: str, shared: dict[str, bytes], batch: bool) -> bytes:
-    body = shared.get(call_id)
-    if body is None:
-        body = encode_allow(call_id, batch)
-        if len(call_id) <= _SHARED_LENGTH and len(shared) < _SHARED:
-            shared[call_id] = body
+    body = encode_allow(call_id, batch)
+    if len(call_id) <= _SHARED_LENGTH and len(shared) < _SHARED:
+        shared[call_id] = body
     return body
 
 
 def verdict_body(verdict: Verdict) -> bytes:
     """Encode the answer to an outcome."""
     if _is_plain(verdict):
-        return _encode_allow(verdict.call_id, _ALLOWED_OUTCOMES, False)
+        call_id = verdict.call_id
+        return _ALLOWED_OUTCOMES.get(call_id) or _encode_allow(call_id, _ALLOWED_OUTCOMES, False)
     return pb.GuardResponse(verdict=_to_verdict(verdict)).SerializeToString()
 
 
 def verdicts_body(verdicts: list[Verdict]) -> bytes:
     """Encode the answer to a batch."""
     if len(verdicts) == 1 and _is_plain(verdicts[0]):
-        return _encode_allow(verdicts[0].call_id, _ALLOWED_CALLS, True)
+        call_id = verdicts[0].call_id
+        return _ALLOWED_CALLS.get(call_id) or _encode_allow(call_id, _ALLOWED_CALLS, True)
     return pb.GuardResponse(
         verdicts=pb.Verdicts(verdicts=[_to_verdict(verdict) for verdict in verdicts])
     ).SerializeToString()

@@ -76,6 +76,14 @@ def _check_scheme(request: RunOpen) -> None:
         )
 
 
+def _expected(frame: Frame | RunOpen | InvalidFrame) -> Frame:
+    if isinstance(frame, InvalidFrame):
+        raise frame
+    if isinstance(frame, RunOpen):
+        raise InvalidFrame(Reason.INVALID_FRAME, "a second `open`")
+    return frame
+
+
 class Sessions:
     """All runs that are kept. The engine finds them by their ids, and here stands what the wire adds to each."""
 
@@ -235,12 +243,11 @@ class Sessions:
         try:
             # In the order of how often they come: nearly all frames are calls and outcomes.
             if type(frame) is CallBatch:
-                self._check_batch(session, len(frame.calls), now)
+                if len(frame.calls) > self._limits.calls_per_batch:
+                    raise self._too_many(len(frame.calls))
+                session.tenant.charge(len(frame.calls), now)
             elif type(frame) is not Outcome:
-                if isinstance(frame, InvalidFrame):
-                    raise frame
-                if isinstance(frame, RunOpen):
-                    raise InvalidFrame(Reason.INVALID_FRAME, "a second `open`")
+                frame = _expected(frame)
                 if frame is Signal.CLOSE:
                     self._forget(session, "closed")
                     return answer_codec.ACK
@@ -258,12 +265,9 @@ class Sessions:
         self._tally.observe(answer)
         return answer_codec.verdict_body(answer)
 
-    def _check_batch(self, session: Session, calls: int, now: float) -> None:
-        if calls > self._limits.calls_per_batch:
-            raise InvalidFrame(
-                Reason.TOO_MANY_CALLS, f"{calls} calls in one batch; at most {self._limits.calls_per_batch}"
-            )
-        session.tenant.charge(calls, now)
+    def _too_many(self, calls: int) -> InvalidFrame:
+        limit = self._limits.calls_per_batch
+        return InvalidFrame(Reason.TOO_MANY_CALLS, f"{calls} calls in one batch; at most {limit}")
 
     def charge(self, tenant: str, calls: int) -> None:
         """Count calls that belong to no run. Raises `LimitExceeded`."""

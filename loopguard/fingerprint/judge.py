@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from loopguard import _core
-from loopguard.fingerprint.reading import Parts, Reader, compiled, place_reader, quoted, test_of, value_reader
+from loopguard.fingerprint.reading import Parts, Reader, any_of, compiled, place_reader, quoted, test_of, value_reader
 from loopguard.rules.rule import KINDS
 
 if TYPE_CHECKING:
@@ -25,22 +25,16 @@ _NONCE: Final = _core.WRAPPER_NONCE
 class Judge:
     """The rules about one tool, made ready; `names` are what `_core.read_result` has to be asked for."""
 
-    __slots__ = ("_cases", "_vetoes", "names")
+    __slots__ = ("_cases", "names", "vetoes")
 
     def __init__(self, plan: Plan, action: str) -> None:
         self.names = _core.Names(plan.names)
-        self._vetoes = tuple(test_of(rule, plan.names) for rule in plan.vetoes)
+        #: Tells whether a shaped result is a guard's own block.
+        self.vetoes = any_of(tuple(test_of(rule, plan.names) for rule in plan.vetoes))
         self._cases = {
             shape: tuple(_Ready(case, plan.names, quoted(action.encode())) for case in cases)
             for shape, cases in plan.cases.items()
         }
-
-    def vetoes(self, parts: Parts) -> bool:
-        """Tell whether a shaped result is a guard's own block."""
-        for test in self._vetoes:  # noqa: SIM110 - a loop costs a third of a generator
-            if test is None or test(parts):
-                return True
-        return False
 
     def settle(self, shape: str, made: OutcomePrint, parts: Parts) -> None:
         """Ask the rules of a shape in order and write the first answer into the print."""

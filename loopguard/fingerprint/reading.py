@@ -72,6 +72,8 @@ def place_reader(path: Path, names: tuple[str, ...], action: bytes) -> Reader:
 
 def test_of(rule: Rule, names: tuple[str, ...]) -> Test | None:
     """Return what tells whether all conditions of a rule hold of a shaped result, `None` if it has none."""
+    if len(rule.when) > 1 and all(_is_of_member(condition) for condition in rule.when):
+        return _members_test([(names.index(condition.path.keys[0]), condition.scalars) for condition in rule.when])
     tests = tuple(_test(condition, names) for condition in rule.when)
     if len(tests) <= 1:
         return tests[0] if tests else None
@@ -85,11 +87,46 @@ def test_of(rule: Rule, names: tuple[str, ...]) -> Test | None:
     return hold
 
 
+def any_of(tests: tuple[Test | None, ...]) -> Test:
+    """Return what tells whether one of the tests holds; `None` always does."""
+    asked = tuple(test for test in tests if test is not None)
+    if len(asked) < len(tests):
+        return lambda _: True
+    if len(asked) == 1:
+        return asked[0]
+
+    def hold(parts: Parts) -> bool:
+        for test in asked:  # noqa: SIM110 - as above
+            if test(parts):
+                return True
+        return False
+
+    return hold
+
+
+def _members_test(wanted: list[tuple[int, tuple[bytes, ...]]]) -> Test:
+    """Return what asks the usual conditions together; the first one mostly says no, and nothing is called for it."""
+
+    def hold(parts: Parts) -> bool:
+        picked = parts[6]
+        for index, scalars in wanted:  # noqa: SIM110 - as above
+            if picked[index] not in scalars:
+                return False
+        return True
+
+    return hold
+
+
+def _is_of_member(condition: Condition) -> bool:
+    """Tell whether a condition is about the value of a member of `details`."""
+    return condition.path.root == "details" and len(condition.path.keys) == 1 and not condition.type
+
+
 def _test(condition: Condition, names: tuple[str, ...]) -> Test:
     wanted = condition.scalars
     type_ = condition.type
     keys = condition.path.keys
-    if condition.path.root == "details" and len(keys) == 1 and not type_:
+    if _is_of_member(condition):
         index = names.index(keys[0])
         return lambda parts: parts[6][index] in wanted
     read = place_reader(condition.path, names, b"")

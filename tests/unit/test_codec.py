@@ -36,6 +36,8 @@ texts = st.text(max_size=12)
 blobs = st.none() | st.binary(min_size=1, max_size=40)
 digests = st.none() | st.binary(min_size=16, max_size=16)
 statuses = st.none() | st.sampled_from(Status)
+#: Only records can be pending.
+ends = statuses.filter(lambda status: status is not Status.PENDING)
 
 
 @st.composite
@@ -51,7 +53,7 @@ calls = st.builds(
 outcomes = st.builds(
     lambda call_id, status, result, error, private: Outcome(call_id, status, *result, error, private),
     texts,
-    statuses,
+    ends,
     exclusive(),
     blobs,
     blobs,
@@ -87,6 +89,13 @@ def test_a_frame_comes_out_as_it_went_in(seq: int, frame: Any, at: float | None)
     assert received is not None
     assert (received[0], received[2]) == (seq, frame)
     assert received[1] == (None if at is None else pytest.approx(at, abs=2e-9, rel=1e-15))
+
+
+def test_a_pending_outcome_is_refused() -> None:
+    received = codec.decode_frame(codec.encode_frame(1, Outcome(status=Status.PENDING)))
+
+    assert received is not None
+    assert isinstance(received[2], InvalidFrame)
 
 
 @given(seqs, frames, times)
