@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from loopguard.errors import LoopguardError
     from loopguard.model import Action, Call, CallBatch, Finding, Outcome, Record, RunOpen, Status, Verdict
 
-#: Public names by the module that has them; imported on first use, so that `import loopguard` stays cheap and needs no grpc.
+#: Public names by the module that has them; imported on first use: `import loopguard` stays cheap and needs no grpc.
 _HOMES = {
     "loopguard._core": ("Inspection", "canonicalize", "fingerprint", "inspect"),
     "loopguard.client": ("AsyncGuardClient", "GuardClient"),
@@ -27,9 +27,9 @@ _HOMES = {
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "Action", "AsyncGuardClient", "Call", "CallBatch", "Configuration", "Engine", "Finding", "GuardClient", "Inspection",
-    "LoopguardError", "Outcome", "Record", "RunOpen", "Status", "Verdict", "__version__", "canonicalize", "fingerprint",
-    "inspect", "load_configuration", "proto_dir",
+    "Action", "AsyncGuardClient", "Call", "CallBatch", "Configuration", "Engine", "Finding", "GuardClient",
+    "Inspection", "LoopguardError", "Outcome", "Record", "RunOpen", "Status", "Verdict", "__version__",
+    "canonicalize", "fingerprint", "inspect", "load_configuration", "proto_dir",
 ]  # fmt: skip
 
 

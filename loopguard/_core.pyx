@@ -175,8 +175,8 @@ cdef class Rules:
 
     A path is a tuple of keys, where "*" is any key or index and "**" any depth, none included. `drop` leaves members
     and items out. With any `keep` only values at or below such a path stay, and the containers that lead to them.
-    `mask` adds kinds for strings at or below a path; of several the one with most keys counts, then with most "*", then the
-    last. Documents that are no object or array stay as they are.
+    `mask` adds kinds for strings at or below a path; of several the one with most keys counts, then with most "*", then
+    the last. Documents that are no object or array stay as they are.
 
     Immutable; any number of threads may use it. Raises `ValueError` for a path that can't be, `OverflowError` for too
     many.
@@ -724,8 +724,9 @@ def canonicalize_kinds(data, *, mask=0, Rules rules=None):
 
 
 def digest_canonical(tag, values):
-    """Return what `fingerprint_values` does with wrapper nonces masked, for values that are canonical already, and whether
-    that masked any.
+    """Return what `fingerprint_values` does with wrapper nonces masked, for values that are canonical already.
+
+    The second item says whether that masked any.
     """
     cdef bint nonces = False
     cdef bytes digest = digest_array(tag, values, &nonces)
@@ -768,9 +769,9 @@ cdef struct Reading:
 cdef class Values:
     """The values that count of a result, and the members that are left out, read in one step from its parts.
 
-    A value is (place, otherwise, kind, trims, exactly, default): the place of a part as `read_result` returns them, from 6
-    on that of a picked member; the place to read where nothing is found, -1 for none; the kind that counts, 0 for any; the
-    rest as a rule says it, empty for nothing. A member that is left out is (place, name).
+    A value is (place, otherwise, kind, trims, exactly, default): the place of a part as `read_result` returns them,
+    from 6 on that of a picked member; the place to read where nothing is found, -1 for none; the kind that counts, 0
+    for any; the rest as a rule says it, empty for nothing. A member that is left out is (place, name).
     """
     cdef vector[Reading] readings
     cdef list exactly
@@ -872,8 +873,9 @@ cdef outcome.Typed typed(tuple pair):
 
 
 def blank_moving_parts(bytes literal not None):
-    """Return the text of a string literal with date and time, clock, attempt, duration, process id each as U+FFFC, and the
-    kinds that there were.
+    """Return a string literal's text with each date and time, clock, attempt, duration, process id as U+FFFC.
+
+    The second item are the kinds that there were.
     """
     cdef outcome.Span whole = span_of(literal)
     cdef string text

@@ -31,7 +31,8 @@ INLINE_CODE = 64
 cdef class Asked:
     """What a call asks: `near` is equal for two spellings of one question, 0 is no program, family or target.
 
-    `lines` (`first_line`, `end_line`) are the lines it reads, both 0 if it names none; `flags` a sum of CHANGES to INLINE_CODE.
+    `lines` (`first_line`, `end_line`) are the lines it reads, both 0 if it names none; `flags` a sum of CHANGES to
+    INLINE_CODE.
     """
     cdef readonly uint64_t near, program, family, target
     cdef readonly long first_line, end_line
@@ -45,7 +46,7 @@ cdef class Asked:
 
 @cython.final
 cdef class Answered:
-    """What an outcome says: `bag` its lines in any order, `digitless` the set of its lines without digits (0 for short texts).
+    """What an outcome says: `bag` its lines in any order, `digitless` the set of them without digits (0 if short).
 
     `last_error` and `first_error` are equal for two cases of one error; `size` is the text's in bytes; `flags` a sum of
     FAILED to REJECTED.

@@ -87,10 +87,8 @@ KINDS = {
 
 MASK: dict[str, list[Any]] = {
     "wrapper_nonce": [
-
-               '<<<EXTERNAL_UNTRUSTED_CONTENT id="0123456789abcdef">>>x<<<END_EXTERNAL_UNTRUSTED_CONTENT id="0123456789abcdef">>>',
-
-               '<<<EXTERNAL_UNTRUSTED_CONTENT id="0123456789abcdef">>>x<<<END_EXTERNAL_UNTRUSTED_CONTENT id="0123456789abcdee">>>',
+        f'<<<EXTERNAL_UNTRUSTED_CONTENT id="0123456789abcdef">>>x<<<END_EXTERNAL_UNTRUSTED_CONTENT id="{end}">>>'
+        for end in ("0123456789abcdef", "0123456789abcdee")
     ],
     "ansi": ["\x1b[31mred\x1b[0m", "10%\r20%\rdone", "a\bb", "line\r\nnext", "\x1b]0;title\x07x"],
     "white_space": ["a  b", "a \nb\n\n", "  indented", "a\tb", "x \t y"],
@@ -130,7 +128,12 @@ MASK: dict[str, list[Any]] = {
         {"id": "a"}, {"etag": 'W/"1"', "nonce": 5},
     ],
     "attempt": ["attempt 3 of 5", "retry 2/5", "attempts 3", {"attempt": 2, "limit": 5}],
-    "epoch": [{"timestamp": 1790000000123, "n": 1790000000123}, "ts=1790000000", {"epoch_ms": 1790000000123}, "1790000000"],
+    "epoch": [
+        {"timestamp": 1790000000123, "n": 1790000000123},
+        "ts=1790000000",
+        {"epoch_ms": 1790000000123},
+        "1790000000",
+    ],
     "binary": [
         [{"type": "image", "data": "iVBOR" * 40}, {"type": "text", "text": "a chart"}],
         [{"type": "image", "data": "iVBOR" * 40}], {"data": "data:image/png;base64,iVBORw0KGgo=", "text": "x"},
