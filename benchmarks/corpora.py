@@ -82,23 +82,29 @@ class Corpora:
         self.random = random.Random(seed)
 
     def words(self, count: int) -> str:
+        """Return that many words."""
         return " ".join(self.random.choice(WORDS) for _ in range(count))
 
     def number(self, below: int) -> int:
+        """Return a number from 0 on."""
         return self.random.randrange(below)
 
     def hex(self, digits: int) -> str:
+        """Return that many hexadecimal digits."""
         return f"{self.random.getrandbits(4 * digits):0{digits}x}"
 
     def uuid(self) -> str:
+        """Return a random UUID."""
         return str(uuid.UUID(int=self.random.getrandbits(128), version=4))
 
     def moment(self) -> str:
+        """Return a date and time."""
         start = datetime.datetime(2026, 11, 1, tzinfo=datetime.UTC)
         moment = start + datetime.timedelta(seconds=self.number(3_000_000), microseconds=self.number(10**6))
         return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
     def path(self) -> str:
+        """Return a path of a file."""
         folders = (self.random.choice(FOLDERS) for _ in range(self.random.randint(2, 5)))
         return f"/{'/'.join(folders)}/{self.random.choice(WORDS)}{self.random.choice(['.py', '.ts', '.json', '.md'])}"
 
@@ -113,8 +119,16 @@ class Corpora:
                 )
                 return {"command": command, "timeout": 120000, "workdir": self.path(), "background": False}
             case 2:
-                return {"query": self.words(6), "count": 10, "freshness": "pw", "country": "us", "search_lang": "en",
-                        "ui_lang": "en-US", "request_id": self.uuid(), "note": self.words(5)}  # fmt: skip
+                return {
+                    "query": self.words(6),
+                    "count": 10,
+                    "freshness": "pw",
+                    "country": "us",
+                    "search_lang": "en",
+                    "ui_lang": "en-US",
+                    "request_id": self.uuid(),
+                    "note": self.words(5),
+                }
             case 3:
                 texts = (f"def {self.words(1)}(x):\n    return x + {self.number(99)}\n" for _ in range(2))
                 return {
@@ -128,16 +142,28 @@ class Corpora:
                 headers = {"accept": "application/json", "x-trace-id": self.hex(32)}
                 return {"url": url, "method": "GET", "headers": headers, "maxChars": 50000, "extractMode": "markdown"}
             case 5:
-                return {"channel_id": str(self.number(10**18)), "message_id": self.number(9 * 10**15), "reply_to": None,
-                        "text": f"{self.words(10)} \u2014 \u00fcn\u00efcode \u2713", "ts": self.random.choice(EPOCH_MS)}  # fmt: skip
+                return {
+                    "channel_id": str(self.number(10**18)),
+                    "message_id": self.number(9 * 10**15),
+                    "reply_to": None,
+                    "text": f"{self.words(10)} \u2014 \u00fcn\u00efcode \u2713",
+                    "ts": self.random.choice(EPOCH_MS),
+                }
             case 6:
-                return {"selector": f"#main > div.{self.words(1)}:nth-child({self.number(9)}) a[href]", "action": "click",
-                        "x": round(self.random.random() * 1920, 2), "y": round(self.random.random() * 1080, 2),
-                        "timeoutMs": 30000, "targetId": self.hex(32).upper(), "wait": self.words(4)}  # fmt: skip
+                return {
+                    "selector": f"#main > div.{self.words(1)}:nth-child({self.number(9)}) a[href]",
+                    "action": "click",
+                    "x": round(self.random.random() * 1920, 2),
+                    "y": round(self.random.random() * 1080, 2),
+                    "timeoutMs": 30000,
+                    "targetId": self.hex(32).upper(),
+                    "wait": self.words(4),
+                }
             case _:
                 return {"todos": [{"id": str(n), "content": self.words(5), "status": "pending"} for n in range(3)]}
 
     def log_line(self) -> str:
+        """Return a line of a build's or a server's output."""
         word = self.words(1)
         match self.number(9):
             case 0:
@@ -161,6 +187,7 @@ class Corpora:
                 return self.words(self.random.randint(6, 14))
 
     def log(self, size: int) -> str:
+        """Return lines, together about that long."""
         lines: list[str] = []
         left = size
         while left > 0:
@@ -170,21 +197,37 @@ class Corpora:
 
     def outcome(self) -> Any:
         """Return a command's outcome, about 4 KB of log."""
-        return {"status": "completed", "exitCode": self.number(3), "durationMs": self.number(90000), "aggregated": "",
-                "cwd": self.path(), "sessionId": self.uuid(), "startedAt": self.random.choice(EPOCH_MS),
-                "stdout": self.log(3500), "stderr": self.log(200), "truncated": False,
-                "meta": {"tool": "exec", "pid": self.number(99999), "host": "node-1", "attempt": 1}}  # fmt: skip
+        return {
+            "status": "completed",
+            "exitCode": self.number(3),
+            "durationMs": self.number(90000),
+            "aggregated": "",
+            "cwd": self.path(),
+            "sessionId": self.uuid(),
+            "startedAt": self.random.choice(EPOCH_MS),
+            "stdout": self.log(3500),
+            "stderr": self.log(200),
+            "truncated": False,
+            "meta": {"tool": "exec", "pid": self.number(99999), "host": "node-1", "attempt": 1},
+        }
 
     def result(self, kind: int) -> Any:
         """Return a large result, about 275 KB."""
         match kind % 4:
             case 0:
                 hits = [
-                    {"title": self.words(8), "url": f"https://example.com{self.path()}", "score": self.random.random(),
-                     "snippet": f"{self.words(30)} \u2014 \u201cquoted\u201d {self.words(8)}", "published": self.moment(),
-                     "rank": rank, "id": self.hex(24), "lang": "en"}
+                    {
+                        "title": self.words(8),
+                        "url": f"https://example.com{self.path()}",
+                        "score": self.random.random(),
+                        "snippet": f"{self.words(30)} \u2014 \u201cquoted\u201d {self.words(8)}",
+                        "published": self.moment(),
+                        "rank": rank,
+                        "id": self.hex(24),
+                        "lang": "en",
+                    }
                     for rank in range(560)
-                ]  # fmt: skip
+                ]
                 return {"query": self.words(5), "provider": "brave", "tookMs": self.number(900), "results": hits}
             case 1:
                 sources = sorted(Path(sysconfig.get_paths()["stdlib"]).glob("*.py"))
@@ -209,6 +252,7 @@ class Corpora:
                 return {"status": "completed", "exitCode": 1, "stdout": self.log(240_000), "pid": self.number(99999)}
 
     def floats(self) -> Any:
+        """Return doubles of 16 to 17 digits, as measurements have."""
         return [self.random.random() * 10 ** self.random.randrange(-3, 4) for _ in range(2000)]
 
 
