@@ -18,7 +18,7 @@ from loopguard.balanced_limits import DEFAULT_LIMITS
 from loopguard.course import Lineage
 from loopguard.engine import Engine
 from loopguard.facts import Describer
-from loopguard.fingerprint import default_fingerprinter
+from loopguard.fingerprints import default_fingerprinter
 from loopguard.model import Call, Mode, Outcome, RunOpen, Status
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from loopguard.config import Configuration
 from loopguard.engine import Engine
-from loopguard.fingerprint import CallPrint, Kind, OutcomePrint
+from loopguard.fingerprints import CallPrint, Kind, OutcomePrint
 from loopguard.model import Call, CallBatch, Outcome, Record
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from loopguard.errors import InvalidFrame, Reason
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from loopguard.fingerprint import CallPrint
+    from loopguard.fingerprints import CallPrint
     from loopguard.guards.identical_error import WaitingBatch
     from loopguard.model import Call
 

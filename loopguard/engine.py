@@ -11,7 +11,7 @@ from loopguard.balanced.watchers import Watchers
 from loopguard.config import Configuration
 from loopguard.detectors import PROFILES
 from loopguard.errors import InvalidConfig, InvalidFrame, Reason
-from loopguard.fingerprint import Fingerprinters
+from loopguard.fingerprints import Fingerprinters
 from loopguard.model import DIGEST_SCHEME, Mode, RunOpen
 from loopguard.openclaw.judgement import Judge
 from loopguard.openclaw.run import OpenclawRun
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from loopguard.config import LoopDetection
     from loopguard.events import Event
-    from loopguard.fingerprint import Fingerprinter
+    from loopguard.fingerprints import Fingerprinter
     from loopguard.run import Run
 
 #: How many different judges are kept for sharing between runs.

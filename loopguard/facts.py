@@ -11,7 +11,7 @@ from loopguard.tool_class import ToolClass, ToolClasses
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from loopguard.fingerprint import CallPrint, OutcomePrint
+    from loopguard.fingerprints import CallPrint, OutcomePrint
     from loopguard.model import Call, Outcome, Record
 
 _FAILED: Final = frozenset({Status.ERROR, Status.UNKNOWN_TOOL, Status.INVALID_ARGUMENTS, Status.DENIED})

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from loopguard._core import Ring
 
 if TYPE_CHECKING:
-    from loopguard.fingerprint import CallPrint, Kind, OutcomePrint
+    from loopguard.fingerprints import CallPrint, Kind, OutcomePrint
 
 
 #: Which records a count is made of.

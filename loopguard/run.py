@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from loopguard.config import LoopDetection
-    from loopguard.fingerprint import CallPrint, OutcomePrint
+    from loopguard.fingerprints import CallPrint, OutcomePrint
     from loopguard.model import Finding, RunOpen
     from loopguard.surroundings import Surroundings
     from loopguard.verdicts import Abort

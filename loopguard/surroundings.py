@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from loopguard.events import Event
-    from loopguard.fingerprint import CallPrint, Fingerprinter, OutcomePrint
+    from loopguard.fingerprints import CallPrint, Fingerprinter, OutcomePrint
     from loopguard.model import Call, Finding, Outcome, Record
     from loopguard.notes import Notes
 

@@ -9,7 +9,7 @@ from loopguard.model import Action, Flag, Scope, Verdict
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from loopguard.fingerprint import CallPrint
+    from loopguard.fingerprints import CallPrint
     from loopguard.model import Finding
 
 _NO_FLAGS: Final = Flag(0)

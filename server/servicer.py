@@ -12,7 +12,7 @@ from google.protobuf.message import DecodeError
 
 from loopguard import answer_codec
 from loopguard.errors import InvalidInput, Reason
-from loopguard.fingerprint.masked import inspect_masked
+from loopguard.fingerprints.masked import inspect_masked
 from loopguard.model import DIGEST_SCHEME
 from loopguard.v1 import guard_pb2 as pb
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from loopguard.balanced.watch import Asked, Watch
 from loopguard.calls import LIMIT, OpenCall, number_calls
 from loopguard.errors import InvalidFrame, Reason
-from loopguard.fingerprint import Kind
+from loopguard.fingerprints import Kind
 from loopguard.model import Action, Finding, Level, Mode, Scope, Signal, Status, Verdict
 from loopguard.run import Run
 from loopguard.verdicts import Abort, allow, flags_of
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from loopguard.course.lineage import Lineage
     from loopguard.detectors.balanced import Limits
     from loopguard.facts import CallFacts, Describer
-    from loopguard.fingerprint import CallPrint, OutcomePrint
+    from loopguard.fingerprints import CallPrint, OutcomePrint
     from loopguard.model import Call, Frame, Outcome, Record
 
 _NO_DIGEST: Final = b""

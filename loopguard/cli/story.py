@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from loopguard.cli.inputs import read_lines
 from loopguard.engine import Engine
 from loopguard.errors import InvalidFrame, InvalidTrace
-from loopguard.fingerprint import Kind
+from loopguard.fingerprints import Kind
 from loopguard.model import Action, Call, CallBatch, History, Mode, Outcome, Record, RunOpen, Scope, Signal, Verdict
 from loopguard.trace import read_trace
 
 if TYPE_CHECKING:
     from loopguard.config import Configuration
-    from loopguard.fingerprint import CallPrint, Fingerprinter, OutcomePrint
+    from loopguard.fingerprints import CallPrint, Fingerprinter, OutcomePrint
     from loopguard.run import Run
 
 

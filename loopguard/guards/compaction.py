@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from loopguard.model import Finding, Level
 
 if TYPE_CHECKING:
-    from loopguard.fingerprint import CallPrint, OutcomePrint
+    from loopguard.fingerprints import CallPrint, OutcomePrint
 
 NAME: Final = "compaction_loop_persisted"
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from loopguard.fingerprint import Kind
+from loopguard.fingerprints import Kind
 from loopguard.model import Finding, Level
 
 if TYPE_CHECKING:
     from loopguard.calls import OpenCall
-    from loopguard.fingerprint import CallPrint, OutcomePrint
+    from loopguard.fingerprints import CallPrint, OutcomePrint
 
 NAME: Final = "identical_error"
 THRESHOLD: Final = 3

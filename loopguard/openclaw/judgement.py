@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from loopguard.detectors import PROFILES, lowest_count
-from loopguard.fingerprint import Kind
+from loopguard.fingerprints import Kind
 from loopguard.model import Level
 from loopguard.openclaw.warning_buckets import bucket_of, note_given
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from loopguard.config import LoopDetection
     from loopguard.detectors import Sighting
-    from loopguard.fingerprint import CallPrint
+    from loopguard.fingerprints import CallPrint
     from loopguard.history import History
     from loopguard.openclaw.warning_buckets import Buckets
 

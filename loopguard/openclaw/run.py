@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeGuard
 from loopguard.calls import OpenCall, number_calls
 from loopguard.detectors import Sighting, outcome_words
 from loopguard.errors import InvalidFrame, Reason
-from loopguard.fingerprint import Kind
+from loopguard.fingerprints import Kind
 from loopguard.guards.identical_error import IdenticalErrors
 from loopguard.history import History
 from loopguard.model import Action, Finding, Level, Mode, Scope, Status, Verdict
@@ -17,7 +17,7 @@ from loopguard.verdicts import Abort, allow, block, flags_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from loopguard.fingerprint import CallPrint, OutcomePrint
+    from loopguard.fingerprints import CallPrint, OutcomePrint
     from loopguard.model import Call, Outcome, Record, RunOpen
     from loopguard.openclaw.judgement import Judge, Judgement
     from loopguard.openclaw.warning_buckets import Buckets

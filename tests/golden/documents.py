@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from loopguard import cli
-from loopguard.fingerprint import broken_examples
+from loopguard.fingerprints import broken_examples
 from loopguard.rules import RuleSet, load_rules, parse_file
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-CORE_USERS = {"__init__", "fingerprint", "history", "trace", "cli", "facts"}
+CORE_USERS = {"__init__", "fingerprints", "history", "trace", "cli", "facts"}
 
 
 def imports(path: Path) -> Iterator[str]:

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from loopguard.errors import InvalidRule
-from loopguard.fingerprint import Fingerprinter, broken_examples
-from loopguard.fingerprint.examples import is_same
+from loopguard.fingerprints import Fingerprinter, broken_examples
+from loopguard.fingerprints.examples import is_same
 from loopguard.rules import FILES, Rule, RuleSet, load_rules
 
 SHIPPED = [(profile, rule) for profile in FILES for rule in load_rules(profile).rules]

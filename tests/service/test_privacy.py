@@ -14,7 +14,7 @@ import pytest
 
 from loopguard import GuardClient
 from loopguard.cli.vector_roads import StreamRoad
-from loopguard.fingerprint import Fingerprinter
+from loopguard.fingerprints import Fingerprinter
 from loopguard.model import RunOpen
 from loopguard.v1 import guard_pb2 as pb
 from tests.service.wire import Ended, Peer, batch, done

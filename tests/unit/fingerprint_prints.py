@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from loopguard.fingerprint import OutcomePrint, default_fingerprinter
+from loopguard.fingerprints import OutcomePrint, default_fingerprinter
 from loopguard.model import Call, Outcome, Status
 
 UNSET = object()

@@ -6,7 +6,7 @@ import pytest
 
 from loopguard import _core
 from loopguard.errors import InvalidFrame, Reason
-from loopguard.fingerprint import CallPrint, Fingerprinter, default_fingerprinter
+from loopguard.fingerprints import CallPrint, Fingerprinter, default_fingerprinter
 from loopguard.model import Call, Flag
 from loopguard.rules import RuleSet, load_rules
 

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from loopguard import _core
-from loopguard.fingerprint import OutcomePrint, default_fingerprinter
+from loopguard.fingerprints import OutcomePrint, default_fingerprinter
 from loopguard.model import Call, Outcome
 
 ROWS = {

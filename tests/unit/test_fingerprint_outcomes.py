@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from loopguard.errors import InvalidFrame, Reason
-from loopguard.fingerprint import Kind
+from loopguard.fingerprints import Kind
 from loopguard.model import Flag, Status
 from tests.unit.fingerprint_prints import seen, shaped, wrapped
 

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loopguard.fingerprint import Kind, default_fingerprinter
+from loopguard.fingerprints import Kind, default_fingerprinter
 from loopguard.model import Outcome, Record, Status
 from tests.reference.outcome import action_of, settle, signature_of
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loopguard import _core
-from loopguard.fingerprint.reading import compiled, place_reader, value_reader
+from loopguard.fingerprints.reading import compiled, place_reader, value_reader
 from loopguard.rules.path import Path
 from loopguard.rules.plan import Case
 from loopguard.rules.rule import TYPES, Rule, Value

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loopguard.fingerprint import CallPrint, Kind, OutcomePrint
+from loopguard.fingerprints import CallPrint, Kind, OutcomePrint
 from loopguard.history import History
 from tests.reference import detect
 from tests.reference.outcome import Settled

@@ -11,7 +11,7 @@ import pytest
 import loopguard
 from loopguard import _core
 from loopguard.errors import InvalidRule
-from loopguard.fingerprint import Fingerprinter, Kind, OutcomePrint
+from loopguard.fingerprints import Fingerprinter, Kind, OutcomePrint
 from loopguard.model import Call, Outcome, Status
 from loopguard.rules import FILES, RuleSet, load_rules
 from loopguard.rules.path import Path, PathError, parse_path, remainders

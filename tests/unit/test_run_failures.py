@@ -9,12 +9,12 @@ import pytest
 from loopguard.config import Configuration
 from loopguard.engine import Engine
 from loopguard.errors import InvalidFrame, Reason
-from loopguard.fingerprint import default_fingerprinter
+from loopguard.fingerprints import default_fingerprinter
 from loopguard.model import Action, Call, History, Mode, Outcome, Record, Scope
 from tests.unit.runs import SUCCESS, call, check, remember, seen
 
 if TYPE_CHECKING:
-    from loopguard.fingerprint import CallPrint, OutcomePrint
+    from loopguard.fingerprints import CallPrint, OutcomePrint
     from loopguard.run import Run
 
 SECRET = "s3cret"

@@ -11,7 +11,7 @@ from loopguard.cli.vector_roads import LibraryRoad
 from loopguard.config import Configuration
 from loopguard.engine import Engine
 from loopguard.errors import InvalidFrame, InvalidTrace
-from loopguard.fingerprint import Fingerprinter
+from loopguard.fingerprints import Fingerprinter
 from loopguard.model import Call, CallBatch, Finding, History, Outcome, Record, RunOpen, Signal, Status, Verdict
 from loopguard.trace import Place, parse_frame
 from tests.unit.loops import loops, make_secret, play

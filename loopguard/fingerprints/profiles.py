@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from loopguard.errors import InvalidConfig, InvalidRule
-from loopguard.fingerprint.examples import broken_pairs
-from loopguard.fingerprint.fingerprinter import Fingerprinter, shipped_fingerprinter
+from loopguard.fingerprints.examples import broken_pairs
+from loopguard.fingerprints.fingerprinter import Fingerprinter, shipped_fingerprinter
 from loopguard.rules import RuleSet, load_rules
 from loopguard.rules.loader import parse_rules
 

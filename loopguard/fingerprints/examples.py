@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from loopguard import _core
 from loopguard.errors import InvalidRule
-from loopguard.fingerprint.fingerprinter import Fingerprinter
+from loopguard.fingerprints.fingerprinter import Fingerprinter
 from loopguard.model import Record, Status
 
 if TYPE_CHECKING:

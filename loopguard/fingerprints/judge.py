@@ -6,13 +6,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from loopguard import _core
-from loopguard.fingerprint.reading import Parts, Reader, any_of, compiled, place_reader, quoted, test_of, value_reader
+from loopguard.fingerprints.reading import Parts, Reader, any_of, compiled, place_reader, quoted, test_of, value_reader
 from loopguard.rules.rule import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from loopguard.fingerprint.prints import OutcomePrint
+    from loopguard.fingerprints.prints import OutcomePrint
     from loopguard.rules.plan import Case, Plan
 
 NO_RESULT: Final[Parts] = (0, b"null", False, False, None, None, [])

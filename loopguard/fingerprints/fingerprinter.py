@@ -8,9 +8,9 @@ from typing import Final, TypeVar
 
 from loopguard import _core
 from loopguard.errors import InvalidFrame, InvalidRule, Reason
-from loopguard.fingerprint.judge import NO_RESULT, TAGS, Judge
-from loopguard.fingerprint.prints import CallPrint, Kind, OutcomePrint
-from loopguard.fingerprint.reading import Parts, core_rules, quoted
+from loopguard.fingerprints.judge import NO_RESULT, TAGS, Judge
+from loopguard.fingerprints.prints import CallPrint, Kind, OutcomePrint
+from loopguard.fingerprints.reading import Parts, core_rules, quoted
 from loopguard.model import Call, Outcome, Record, Status
 from loopguard.rules import Rule, RuleSet, load_rules
 from loopguard.rules.edit import edit_at

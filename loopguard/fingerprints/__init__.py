@@ -1,0 +1,17 @@
+"""Turns calls and outcomes into digests."""
+
+from loopguard.fingerprints.examples import broken_examples
+from loopguard.fingerprints.fingerprinter import Fingerprinter, default_fingerprinter, tool_name
+from loopguard.fingerprints.prints import CallPrint, Kind, OutcomePrint
+from loopguard.fingerprints.profiles import Fingerprinters
+
+__all__ = [
+    "CallPrint",
+    "Fingerprinter",
+    "Fingerprinters",
+    "Kind",
+    "OutcomePrint",
+    "broken_examples",
+    "default_fingerprinter",
+    "tool_name",
+]
