@@ -15,7 +15,7 @@ build/fuzz/%: fuzz/%.cpp fuzz/common.hpp $(wildcard loopguard/native/*.hpp)
 # Each target gets its share of FUZZ_SECONDS; what it finds is left in build/fuzz.
 .PHONY: fuzz
 fuzz: ## fuzz the C++ headers for FUZZ_SECONDS in all
-fuzz: $(FUZZ_TARGETS:%=build/fuzz/%)
+fuzz: fuzz-tools $(FUZZ_TARGETS:%=build/fuzz/%)
 	for target in $(FUZZ_TARGETS); do \
 	  mkdir -p build/fuzz/$$target.corpus && \
 	  build/fuzz/$$target -max_total_time=$$(( $(FUZZ_SECONDS) / 3 )) -max_len=4096 -timeout=10 -dict=fuzz/json.dict \
@@ -24,9 +24,5 @@ fuzz: $(FUZZ_TARGETS:%=build/fuzz/%)
 
 # A second build of the extension, so that the one in the tree stays as it is.
 .PHONY: sanitize
-sanitize: ## run the core's tests under the sanitizers
-	LOOPGUARD_EXAMPLES=$${LOOPGUARD_EXAMPLES:-400} PYTHON=$(or $(wildcard $(BIN)/python),$(PYTHON)) scripts/sanitize
-
-.PHONY: bench
-bench: ## measure the core against what one would write instead
-	$(BIN)/python benchmarks/bench_core.py
+sanitize: setup ## run the core's tests under the sanitizers
+	LOOPGUARD_EXAMPLES=$${LOOPGUARD_EXAMPLES:-400} PYTHON=$(BIN)/python tools/sanitize.sh

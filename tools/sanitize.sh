@@ -7,7 +7,7 @@ tree=build/sanitize
 rm -rf "$tree"
 mkdir -p "$tree/tests"
 # A tree of its own: the sanitized extension must not get into the one that people use.
-cp -r loopguard setup.py pyproject.toml README.md LICENSE "$tree/"
+cp -r loopguard conformance setup.py pyproject.toml README.md LICENSE "$tree/"
 cp -r tests/core "$tree/tests/"
 rm -f "$tree"/loopguard/_core*.so "$tree"/loopguard/_core.cpp
 cd "$tree"
@@ -15,4 +15,4 @@ LOOPGUARD_SANITIZE=address,undefined "$python" setup.py -q build_ext --inplace
 # Python itself leaks at exit, and it is not the one that is checked here. libstdc++ has to be loaded before the sanitizer
 # looks for the function that throws.
 LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 \
-  PYTHONPATH=. PYTHONMALLOC=malloc "$python" -m pytest -q -p no:cacheprovider --import-mode=importlib -k "not quick and not busy" tests/core
+  PYTHONPATH=. PYTHONMALLOC=malloc "$python" -m pytest -q -p no:cacheprovider --import-mode=importlib -k "not busy and not flat and not memory and not builds" tests/core
