@@ -17,13 +17,16 @@ setup: $(VENV)/.built ## create .venv with everything in it and build the extens
 $(VENV)/.installed: pyproject.toml tools/system-packages.sh
 	@./tools/system-packages.sh $(PYTHON)
 	@test -x $(BIN)/python || { echo "creating $(VENV)"; $(PYTHON) -m venv $(VENV); }
-	@echo "installing dependencies"
+	@echo "installing dependencies and building the extensions (minutes, the first time)"
 	@$(BIN)/python -m pip install -q --disable-pip-version-check "pip>=25.1"
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --group dev -e '.[server]'
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --group dev
+	@# Not isolated: with the same Cython as below nothing has to be compiled twice.
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -e '.[server]' 2>$(VENV)/install.log \
+	  || { cat $(VENV)/install.log >&2; exit 1; }
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.installed $(SOURCES)
-	@echo "building the extension"
+	@echo "bringing the extensions up to date"
 	@$(BIN)/python setup.py -q build_ext --inplace
 	@touch $@
 
