@@ -19,11 +19,14 @@ cdef enum:
     DIGEST_BYTES = 16
     VARINT_BYTES = 10
     DELIMITED = 2
+    # No server allows larger batches; one that is larger is left to `measure_frame` to count.
+    CALLS_MAX = 1024
     # Tags: field number times 8, plus 2 for what has a length.
     SEQ = 0x08
     AT = 0x12
     CALLS = 0x22
     OUTCOME = 0x2A
+    HISTORY = 0x32
     FIRST = 0x0A
     SECOND = 0x12
     THIRD = 0x1A
@@ -141,6 +144,8 @@ cdef object read_batch(Span* span):
             if call is None:
                 return None
             calls.append(call)
+            if len(calls) > CALLS_MAX:
+                return None
         elif tag == SECOND_NUMBER and not has_dry_run:
             has_dry_run = True
             if not read_varint(span, &dry_run):
@@ -250,6 +255,90 @@ cdef object read_frame(Span* span):
         else:
             return None
     return None if frame is None else (seq, seconds if has_at else None, frame)
+
+
+cdef inline bint skip_field(Span* span, uint64_t* tag, Span* inner, uint64_t* number) noexcept nogil:
+    """Read any field as protobuf would, taking what is cut off for whole; false at the end or at a fault."""
+    cdef uint64_t size = 0
+    cdef unsigned kind
+    inner.at = inner.end = span.at
+    if span.at >= span.end or not read_loosely(span, tag):
+        return False
+    kind = tag[0] & 7
+    if kind == 0:
+        return read_loosely(span, number)
+    if kind == DELIMITED:
+        if not read_loosely(span, &size):
+            return False
+    elif kind == 1 or kind == 5:
+        size = 8 if kind == 1 else 4
+    elif kind > 5:
+        return False
+    if size > <uint64_t> (span.end - span.at):
+        size = span.end - span.at
+    inner.at = span.at
+    span.at += size
+    inner.end = span.at
+    return True
+
+
+cdef inline bint read_loosely(Span* span, uint64_t* value) noexcept nogil:
+    cdef uint64_t number = 0, byte
+    cdef int shift
+    for shift in range(0, 7 * VARINT_BYTES, 7):
+        if span.at >= span.end:
+            return False
+        byte = span.at[0]
+        span.at += 1
+        number |= (byte & 127) << shift
+        if byte < 128:
+            value[0] = number
+            return True
+    return False
+
+
+cdef Py_ssize_t count_inside(Span span, uint64_t wanted) noexcept nogil:
+    """Count the fields of one tag, or with 0 all but the first `FIRST`."""
+    cdef Span inner
+    cdef uint64_t tag = 0, number = 0
+    cdef Py_ssize_t count = 0
+    cdef bint named = False
+    while skip_field(&span, &tag, &inner, &number):
+        if wanted:
+            count += tag == wanted
+        elif tag == FIRST and not named:
+            named = True
+        else:
+            count += 1
+    return count
+
+
+def count_frames(bytes data not None):
+    """Count the frames of a `GuardManyRequest` without decoding them; a run without any, or an odd field, is one too."""
+    cdef Span span = span_of(data)
+    cdef Span inner
+    cdef uint64_t tag = 0, number = 0
+    cdef Py_ssize_t count = 0, inside
+    while skip_field(&span, &tag, &inner, &number):
+        inside = count_inside(inner, 0) if tag == FIRST else 0
+        count += inside if inside else 1
+    return count
+
+
+def measure_frame(bytes data not None):
+    """Return (seq, number of calls, number of records) of a `GuardRequest` without decoding it."""
+    cdef Span span = span_of(data)
+    cdef Span inner
+    cdef uint64_t tag = 0, number = 0, seq = 0
+    cdef Py_ssize_t calls = 0, records = 0
+    while skip_field(&span, &tag, &inner, &number):
+        if tag == SEQ:
+            seq = number
+        elif tag == CALLS:
+            calls += count_inside(inner, FIRST)
+        elif tag == HISTORY:
+            records += count_inside(inner, FIRST)
+    return seq, calls, records
 
 
 cdef Span span_of(bytes data):

@@ -166,6 +166,8 @@ def opened_body(opened: Opened) -> bytes:
             calls_per_batch=limits.calls_per_batch,
             in_flight=limits.in_flight,
             history_size=limits.history_size,
+            frames_per_message=limits.frames_per_message,
+            records_per_history=limits.records_per_history,
         ),
         digest_scheme=opened.digest_scheme,
         server_version=opened.server_version,
@@ -295,7 +297,13 @@ def _from_opened(opened: pb.Opened) -> Opened:
         profile=opened.profile,
         mode=_MODE.get(opened.mode, Mode.ENFORCE),
         limits=Limits(
-            limits.message_bytes, limits.frame_bytes, limits.calls_per_batch, limits.in_flight, limits.history_size
+            limits.message_bytes,
+            limits.frame_bytes,
+            limits.calls_per_batch,
+            limits.in_flight,
+            limits.history_size,
+            limits.frames_per_message,
+            limits.records_per_history,
         ),
         server_version=opened.server_version,
         digest_scheme=opened.digest_scheme,

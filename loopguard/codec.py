@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from google.protobuf.message import DecodeError
 
 from loopguard import _wire
-from loopguard._wire import encode_answer, encode_run, number_frame
+from loopguard._wire import count_frames, encode_answer, encode_run, number_frame
 from loopguard.errors import InvalidConfig, InvalidFrame, Reason
 from loopguard.model import Call, CallBatch, Frame, History, Mode, Outcome, Record, RunOpen, Signal, Status
 from loopguard.v1 import guard_pb2 as pb
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Received",
     "RefusedOpen",
+    "count_frames",
     "decode_frame",
     "decode_runs",
     "encode_answer",
@@ -33,6 +35,10 @@ __all__ = [
 
 #: Length of a client's digest.
 DIGEST_BYTES = 16
+
+#: No server allows larger batches, and none larger histories unless told to.
+CALLS_MAX = 1024
+RECORDS = 1024
 
 _STATUS: dict[int, Status] = {number: Status(name[7:]) for name, number in pb.Status.items() if number}
 _STATUS_NUMBER = {Status(name[7:]): number for name, number in pb.Status.items() if number}
@@ -103,12 +109,22 @@ class RefusedOpen(InvalidFrame):
 Received = tuple[int, float | None, "Frame | RunOpen | InvalidFrame"]
 
 
-def decode_frame(data: bytes) -> Received | None:
-    """Decode one frame; `None` if it is no valid protobuf, or one of which nothing is known here."""
-    return _wire.scan_frame(data) or _decode_any(data)
+def decode_frame(data: bytes, records: int = RECORDS) -> Received | None:
+    """Decode one frame; `None` if it is no valid protobuf, or one of which nothing is known here.
+
+    A history of more than `records` is refused without being decoded.
+    """
+    return _wire.scan_frame(data) or _decode_any(data, records)
 
 
-def _decode_any(data: bytes) -> Received | None:
+def _decode_any(data: bytes, most_records: int = RECORDS) -> Received | None:
+    seq, calls, records = _wire.measure_frame(data)
+    if calls > CALLS_MAX:
+        message = f"{calls} calls in one batch; at most {CALLS_MAX}"
+        return seq, None, InvalidFrame(Reason.TOO_MANY_CALLS, message)
+    if records > most_records:
+        message = f"{records} records in one history; at most {most_records}"
+        return seq, None, InvalidFrame(Reason.TOO_LARGE, message)
     try:
         request = pb.GuardRequest.FromString(data)
     except DecodeError:
@@ -331,20 +347,25 @@ def _to_ending(ending: Outcome | Record, message: pb.Outcome | pb.Record) -> Non
 
 _VARINT_KIND, _DELIMITED_KIND = 0, 2
 _FIXED_BYTES = {1: 8, 5: 4}
+_UINT64 = 2**64 - 1
+_VARINT_BITS = 70
 
 
-def decode_runs(data: bytes, frame_bytes: int) -> Iterable[tuple[str, Sequence[Received | None]]]:
+def decode_runs(
+    data: bytes, frame_bytes: int, records: int = RECORDS
+) -> Iterable[tuple[str, Sequence[Received | None]]]:
     """Decode a `GuardManyRequest` into (run id, frames).
 
     `None` is a frame that can't be decoded; a part that can't be told to belong to any run has the run id "". Frames of
-    more than `frame_bytes` are refused.
+    more than `frame_bytes`, and histories of more than `records`, are refused.
     """
     # Only a message beyond the frame limit can hold such a frame, so the others aren't measured.
-    runs = _wire.scan_runs(data, _decode_any) if len(data) <= frame_bytes else None
-    return _walk_runs(data, frame_bytes) if runs is None else runs
+    decode = partial(_decode_any, most_records=records)
+    runs = _wire.scan_runs(data, decode) if len(data) <= frame_bytes else None
+    return _walk_runs(data, frame_bytes, records) if runs is None else runs
 
 
-def _walk_runs(data: bytes, frame_bytes: int) -> Iterable[tuple[str, Sequence[Received | None]]]:
+def _walk_runs(data: bytes, frame_bytes: int, records: int) -> Iterable[tuple[str, Sequence[Received | None]]]:
     """Take a message apart by hand, so that one run's bad bytes cost no other run its frames."""
     parts, rest = _fields(data)
     told = rest is None
@@ -358,7 +379,7 @@ def _walk_runs(data: bytes, frame_bytes: int) -> Iterable[tuple[str, Sequence[Re
             if field == 1:
                 name = value
             elif field == 2:
-                frames.append(limited(decode_frame(value), len(value), frame_bytes))
+                frames.append(limited(decode_frame(value, records), len(value), frame_bytes))
         if cut is not None:
             frames.append(None)
             told = True
@@ -414,5 +435,7 @@ def _read_varint(data: bytes, at: int) -> tuple[int, int]:
         at += 1
         number |= (byte & 127) << shift
         if byte < 128:
-            return number, at
+            return number & _UINT64, at
         shift += 7
+        if shift == _VARINT_BITS:
+            raise IndexError(at)

@@ -199,6 +199,8 @@ class Limits:
     calls_per_batch: int = 0
     in_flight: int = 0
     history_size: int = 0
+    frames_per_message: int = 0
+    records_per_history: int = 0
 
 
 @dataclass(slots=True)

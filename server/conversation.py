@@ -60,7 +60,7 @@ class GuardConversation:
     def receive(self, data: bytes) -> bytes:
         """Take a message and return its answer; raise `StreamEnd` where the stream has to end."""
         session = self._session
-        received = codec.decode_frame(data)
+        received = codec.decode_frame(data, self._limits.records_per_history)
         if len(data) > self._limits.frame_bytes:
             received = codec.limited(received, len(data), self._limits.frame_bytes)
         if session is None:
@@ -119,9 +119,12 @@ class ManyConversation:
         """Take a message and return its answers, run by run in the order of the message."""
         if len(data) > self._limits.message_bytes:
             raise StreamEnd(Reason.TOO_LARGE, f"a message of {len(data)} bytes; at most {self._limits.message_bytes}")
+        most = self._limits.frames_per_message
+        if (count := codec.count_frames(data)) > most:
+            raise StreamEnd(Reason.TOO_LARGE, f"a message of {count} frames; at most {most}")
         take, encode = self._take, codec.encode_run
         runs = []
-        for run_id, frames in codec.decode_runs(data, self._limits.frame_bytes):
+        for run_id, frames in codec.decode_runs(data, self._limits.frame_bytes, self._limits.records_per_history):
             answers = []
             for received in frames:
                 answers.append(take(run_id, received))  # noqa: PERF401 - for two frames a comprehension costs more

@@ -37,6 +37,8 @@ class Limits:
     calls_per_batch: int = CALLS_PER_BATCH_MAX
     in_flight: int = 64
     history_size: int = 1_000
+    frames_per_message: int = 4_096
+    records_per_history: int = 1_024
     runs: int = 250_000
     runs_per_tenant: int = 100_000
     interrupted_runs: int = 50_000
@@ -53,6 +55,8 @@ class Limits:
             calls_per_batch=self.calls_per_batch,
             in_flight=self.in_flight,
             history_size=self.history_size,
+            frames_per_message=self.frames_per_message,
+            records_per_history=self.records_per_history,
         )
 
 

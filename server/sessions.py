@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from loopguard import answer_codec, codec
 from loopguard.config.loop_detection import FIELDS
 from loopguard.errors import InvalidFrame, Reason
-from loopguard.model import DIGEST_SCHEME, CallBatch, EndReason, Opened, Outcome, RunOpen, Signal
+from loopguard.model import DIGEST_SCHEME, CallBatch, EndReason, History, Opened, Outcome, RunOpen, Signal
 
 from .limits import LimitExceeded
 from .logs import log_failure
@@ -248,6 +248,8 @@ class Sessions:
                 session.tenant.charge(len(frame.calls), now)
             elif type(frame) is not Outcome:
                 frame = _expected(frame)
+                if type(frame) is History:
+                    session.tenant.charge(len(frame.records), now)
                 if frame is Signal.CLOSE:
                     self._forget(session, "closed")
                     return answer_codec.ACK

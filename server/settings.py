@@ -49,6 +49,8 @@ class LimitSettings(_Table):
     calls_per_batch: Annotated[Count, Field(le=CALLS_PER_BATCH_MAX)] = _DEFAULTS.calls_per_batch
     in_flight: Count = _DEFAULTS.in_flight
     history_size: Count = _DEFAULTS.history_size
+    frames_per_message: Count = _DEFAULTS.frames_per_message
+    records_per_history: Count = _DEFAULTS.records_per_history
     runs: Count = _DEFAULTS.runs
     runs_per_tenant: Count = _DEFAULTS.runs_per_tenant
     interrupted_runs: Count = _DEFAULTS.interrupted_runs

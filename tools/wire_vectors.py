@@ -137,7 +137,13 @@ def answers() -> Iterator[tuple[str, Message]]:
         profile="openclaw",
         mode=pb.MODE_ENFORCE,
         limits=pb.Limits(
-            message_bytes=1 << 24, frame_bytes=1 << 24, calls_per_batch=256, in_flight=64, history_size=1000
+            message_bytes=1 << 24,
+            frame_bytes=1 << 24,
+            calls_per_batch=256,
+            in_flight=64,
+            history_size=1000,
+            frames_per_message=4096,
+            records_per_history=1024,
         ),
         digest_scheme=1,
         server_version="0.1.0",

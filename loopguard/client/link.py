@@ -156,13 +156,17 @@ class Link:
 
     def _take_many(self) -> bytes | None:
         parts, frames, size = [], 0, 0
-        while self._ready and frames < MESSAGE_FRAMES and size < MESSAGE_BYTES:
+        most = MESSAGE_FRAMES
+        while self._ready and frames < most and size < MESSAGE_BYTES:
             session = next(iter(self._ready))
+            most = min(most, session.limits.frames_per_message)
+            if frames >= most:
+                break
             outgoing = []
             for frame in session.outgoing():
                 outgoing.append(frame)
                 size += len(frame)
-                if frames + len(outgoing) >= MESSAGE_FRAMES or size >= MESSAGE_BYTES:
+                if frames + len(outgoing) >= most or size >= MESSAGE_BYTES:
                     break
             else:
                 del self._ready[session]

@@ -40,7 +40,14 @@ _log = logging.getLogger("loopguard.client")
 BUFFER_FRAMES: Final = 1_000
 BUFFER_BYTES: Final = 8 << 20
 #: Until `Opened` tells the server's own.
-ASSUMED: Final = Limits(message_bytes=16 << 20, frame_bytes=16 << 20, calls_per_batch=256, in_flight=16)
+ASSUMED: Final = Limits(
+    message_bytes=16 << 20,
+    frame_bytes=16 << 20,
+    calls_per_batch=256,
+    in_flight=16,
+    frames_per_message=4096,
+    records_per_history=1024,
+)
 _HISTORY_SIZE = 30
 
 #: Refusals that say that the guard could not do its work; the others are somebody's mistake.
@@ -129,7 +136,8 @@ class RunSession:
         self._now = now
         self._many = many
         self._opened_at = now()
-        self._limits = ASSUMED
+        #: What the server takes.
+        self.limits = ASSUMED
         self._buffer_frames = buffer_frames
         self._buffer_bytes = buffer_bytes
         self._bytes = 0
@@ -190,7 +198,7 @@ class RunSession:
         while (
             self.phase is Phase.OPEN
             and self._next_send <= self._last
-            and self._next_send - self._confirmed <= self._limits.in_flight
+            and self._next_send - self._confirmed <= self.limits.in_flight
         ):
             seq = self._next_send
             self._next_send += 1
@@ -269,7 +277,7 @@ class RunSession:
         first, self.opened = self.opened is None, opened
         self._untold -= self._told
         self._told = 0
-        self._limits = _or_assumed(opened.limits)
+        self.limits = _or_assumed(opened.limits)
         self._journal.resize(int(opened.config.get("historySize", _HISTORY_SIZE)))
         self.phase = Phase.OPEN
         self.late = False
@@ -308,8 +316,8 @@ class RunSession:
 
     def _rebuild(self) -> None:
         self._rebuilding = False
-        records = self._journal.lose()
-        while records and _size_of(records) > self._limits.frame_bytes:
+        records = self._journal.lose()[-self.limits.records_per_history :]
+        while records and _size_of(records) > self.limits.frame_bytes:
             del records[0]
         unanswered = [entry for seq, entry in self._entries.items() if seq > self._answered]
         kept = [self._entry(History(records), None)]
@@ -375,9 +383,12 @@ class RunSession:
         return entry
 
     def _check_size(self, entry: Entry) -> None:
-        size, limit = len(entry.data), self._limits.frame_bytes
+        size, limit = len(entry.data), self.limits.frame_bytes
         if size > limit:
             raise InvalidFrame(Reason.TOO_LARGE, f"a frame of {size} bytes; the server takes {limit}")
+        most = self.limits.records_per_history
+        if isinstance(entry.frame, History) and len(entry.frame.records) > most:
+            raise InvalidFrame(Reason.TOO_LARGE, f"{len(entry.frame.records)} records; the server takes {most}")
 
     def _entry(self, frame: Frame, future: Future | None) -> Entry:
         return Entry(frame, codec.encode_frame(0, frame, self.at), future)
@@ -465,4 +476,6 @@ def _or_assumed(limits: Limits) -> Limits:
         limits.calls_per_batch or ASSUMED.calls_per_batch,
         limits.in_flight or ASSUMED.in_flight,
         limits.history_size,
+        limits.frames_per_message or ASSUMED.frames_per_message,
+        limits.records_per_history or ASSUMED.records_per_history,
     )

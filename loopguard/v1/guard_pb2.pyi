@@ -1053,6 +1053,8 @@ class Limits(_message.Message):
     CALLS_PER_BATCH_FIELD_NUMBER: _builtins.int
     IN_FLIGHT_FIELD_NUMBER: _builtins.int
     HISTORY_SIZE_FIELD_NUMBER: _builtins.int
+    FRAMES_PER_MESSAGE_FIELD_NUMBER: _builtins.int
+    RECORDS_PER_HISTORY_FIELD_NUMBER: _builtins.int
     message_bytes: _builtins.int
     """message_bytes is the largest message."""
     frame_bytes: _builtins.int
@@ -1063,6 +1065,10 @@ class Limits(_message.Message):
     """in_flight is the number of answers kept for resending, and so of frames that may wait for an answer."""
     history_size: _builtins.int
     """history_size is the largest `LoopDetectionConfig.history_size`."""
+    frames_per_message: _builtins.int
+    """frames_per_message is the largest number of frames in a `GuardManyRequest`, all its runs together."""
+    records_per_history: _builtins.int
+    """records_per_history is the largest number of records in a `History`."""
     def __init__(
         self,
         *,
@@ -1071,10 +1077,12 @@ class Limits(_message.Message):
         calls_per_batch: _builtins.int = ...,
         in_flight: _builtins.int = ...,
         history_size: _builtins.int = ...,
+        frames_per_message: _builtins.int = ...,
+        records_per_history: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["calls_per_batch", b"calls_per_batch", "frame_bytes", b"frame_bytes", "history_size", b"history_size", "in_flight", b"in_flight", "message_bytes", b"message_bytes"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["calls_per_batch", b"calls_per_batch", "frame_bytes", b"frame_bytes", "frames_per_message", b"frames_per_message", "history_size", b"history_size", "in_flight", b"in_flight", "message_bytes", b"message_bytes", "records_per_history", b"records_per_history"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -307,3 +307,50 @@ async def test_many_streams_at_once_are_all_answered(small: Small) -> None:
         peer.cancel()
     await small.server.service.servicer.emptied()
     small.forget_all()
+
+
+def many_frames(count: int) -> bytes:
+    return pb.GuardManyRequest(runs=[pb.RunFrames(run_id="r", frames=[pb.GuardRequest()] * count)]).SerializeToString()
+
+
+@limited(frames_per_message=3)
+@pytest.mark.parametrize("data", [many_frames(4), b"\x0a\x00" * 4, b"\x08\x00" * 4, b"\x0a\x7f" + b"\x12\x00" * 4])
+async def test_a_message_of_too_many_frames_ends_the_stream(small: Small, data: bytes) -> None:
+    with pytest.raises(Ended, match="a message of 4 frames; at most 3") as ended:
+        await small.many().ask(data)
+
+    assert (ended.value.code.name, ended.value.reason) == ("RESOURCE_EXHAUSTED", "TOO_LARGE")
+
+
+@limited(records_per_history=2)
+async def test_a_history_too_long_is_refused_and_the_run_goes_on(small: Small) -> None:
+    peer = small.guard()
+    opened = await peer.open()
+
+    answer = await peer.tell(history=pb.History(records=[pb.Record(tool="x")] * 3))
+
+    assert (refused(answer), answer.acked_seq, opened.opened.limits.records_per_history) == ("TOO_LARGE", 1, 2)
+    await peer.close()
+
+
+@limited(calls_per_s=3.0)
+async def test_records_of_a_history_count_as_calls(small: Small) -> None:
+    peer = small.guard()
+    await peer.open()
+    await peer.tell(history=pb.History(records=[pb.Record(tool="x")] * 3))
+
+    answer = await peer.tell(history=pb.History(records=[pb.Record(tool="x")]))
+
+    assert refused(answer) == "LIMIT_EXCEEDED"
+    await peer.close()
+
+
+@limited()
+async def test_a_batch_far_too_long_is_counted_not_decoded(small: Small) -> None:
+    peer = small.guard()
+    await peer.open()
+
+    answer = await peer.tell(calls=pb.CallBatch(calls=[pb.Call()] * 200_000))
+
+    assert (refused(answer), answer.seq) == ("TOO_MANY_CALLS", 1)
+    await peer.close()
