@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from google.protobuf.message import DecodeError
+from google.protobuf.unknown_fields import UnknownFieldSet
 
 from loopguard import _wire
 from loopguard._wire import count_frames, encode_answer, encode_run, number_frame
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = [
+    "NoFrame",
     "Received",
     "RefusedOpen",
     "count_frames",
@@ -101,6 +103,13 @@ def _from_config(message: Any, table: Mapping[str, Any]) -> dict[str, Any]:
     return config
 
 
+class NoFrame(InvalidFrame):
+    """A message without number that names no frame."""
+
+    def __init__(self) -> None:
+        super().__init__(Reason.INVALID_FRAME, "a message that names no frame")
+
+
 class RefusedOpen(InvalidFrame):
     """An `open` that can't be translated."""
 
@@ -110,7 +119,7 @@ Received = tuple[int, float | None, "Frame | RunOpen | InvalidFrame"]
 
 
 def decode_frame(data: bytes, records: int = RECORDS) -> Received | None:
-    """Decode one frame; `None` if it is no valid protobuf, or one of which nothing is known here.
+    """Decode one frame; `None` if it is no valid protobuf, and refused if it names no known frame.
 
     A history of more than `records` is refused without being decoded.
     """
@@ -131,7 +140,8 @@ def _decode_any(data: bytes, most_records: int = RECORDS) -> Received | None:
         return None
     kind = request.WhichOneof("frame")
     if kind is None and request.seq == 0:
-        return None
+        # Fields that aren't ours and no number: no message of this protocol.
+        return None if len(UnknownFieldSet(request)) else (0, None, NoFrame())
     at = request.at.seconds + request.at.nanos / 1e9 if request.HasField("at") else None
     frame: Frame | RunOpen | InvalidFrame
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Protocol
 
 from loopguard import answer_codec, codec
-from loopguard.codec import RefusedOpen
+from loopguard.codec import NoFrame, RefusedOpen
 from loopguard.errors import InvalidFrame, Reason
 from loopguard.model import EndReason, RunOpen
 
@@ -82,6 +82,8 @@ class GuardConversation:
         if received is None:
             return _refuse_open(self._sessions, _NO_PROTOBUF)
         seq, _, frame = received
+        if isinstance(frame, NoFrame):
+            return _refuse_open(self._sessions, frame)
         if not isinstance(frame, RunOpen | RefusedOpen):
             raise _before_open()
         try:
@@ -147,8 +149,10 @@ class ManyConversation:
         seq, _, frame = received
         if isinstance(frame, RunOpen | RefusedOpen):
             return self._open(run_id, seq, frame)
+        if isinstance(frame, NoFrame):
+            return _refuse_open(self._sessions, frame)
         if session is None:
-            return _run_ended(seq, EndReason.PROTOCOL, _before_open(run_id))
+            return self._protocol(seq, 0, _before_open(run_id))
         if session.evicted:
             # The client has been told already; told again, it would open the run a second time.
             return codec.encode_answer(seq, 0, 0, answer_codec.error_body(evicted(run_id).status))
@@ -157,7 +161,12 @@ class ManyConversation:
     def _end_by_second_open(self, run_id: str, session: Session) -> bytes:
         del self._runs[run_id]
         self._sessions.release(session, self)
-        return _run_ended(session.last_seq, EndReason.PROTOCOL, out_of_order(f"a second `open` of run `{run_id}`"))
+        last = session.last_seq
+        return self._protocol(last, last, out_of_order(f"a second `open` of run `{run_id}`"))
+
+    def _protocol(self, seq: int, acked_seq: int, end: StreamEnd) -> bytes:
+        self._sessions.count_refusal(end.reason)
+        return codec.encode_answer(seq, acked_seq, 0, answer_codec.run_ended_body(EndReason.PROTOCOL, end.status))
 
     def _open(self, run_id: str, seq: int, frame: RunOpen | RefusedOpen) -> bytes:
         try:

@@ -192,7 +192,7 @@ class Servicer:
 
     async def drain(self, grace_s: float) -> None:
         """Refuse new streams, tell the open ones, and end those that are still there after `grace_s` seconds."""
-        self._draining = True
+        self._draining = self._sessions.draining = True
         for stream in self._streams:
             stream.conversation.go_away(grace_s)
         try:

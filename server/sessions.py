@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from loopguard import answer_codec, codec
+from loopguard.codec import NoFrame
 from loopguard.config.loop_detection import FIELDS
 from loopguard.errors import InvalidFrame, Reason
 from loopguard.model import DIGEST_SCHEME, CallBatch, EndReason, History, Opened, Outcome, RunOpen, Signal
 
 from .limits import LimitExceeded
 from .logs import log_failure
-from .status import StreamEnd, build_status, evicted, refusal_status, superseded
+from .status import StreamEnd, evicted, refusal_status, superseded
 from .tenants import Tenants
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from .tenants import Tenant
     from .watch import Hub
 
-_NO_PROTOBUF = answer_codec.error_body(build_status(Reason.INVALID_FRAME, "a message that is no valid protobuf"))
+_NO_PROTOBUF = InvalidFrame(Reason.INVALID_FRAME, "a message that is no valid protobuf")
 
 
 class Owner(Protocol):
@@ -97,6 +98,8 @@ class Sessions:
         self._version = version
         self._hub = hub
         self._tally = tally
+        #: Whether no run may be opened any more.
+        self.draining = False
         self.tenants = Tenants(limits, now)
         self._by_run: dict[Run, Session] = {}
 
@@ -111,6 +114,8 @@ class Sessions:
 
         The run's older owner loses it. Raises `InvalidFrame` and changes nothing when the request is refused.
         """
+        if self.draining:
+            raise InvalidFrame(Reason.SHUTTING_DOWN, "the server is shutting down")
         if request.resume and request.rebuild:
             raise InvalidFrame(Reason.INVALID_FRAME, "`open.resume` and `open.rebuild` exclude each other")
         known = self._find(request.run_id, tenant)
@@ -155,8 +160,12 @@ class Sessions:
 
     def refuse(self, refusal: InvalidFrame) -> bytes:
         """Count a refusal and return it as the body of an answer."""
-        self._tally.refusals[refusal.reason.value] += 1
+        self.count_refusal(refusal.reason)
         return answer_codec.error_body(refusal_status(refusal))
+
+    def count_refusal(self, reason: Reason) -> None:
+        """Count a refusal that is answered by something else than a `FrameError`."""
+        self._tally.refusals[reason.value] += 1
 
     def _begin(self, request: RunOpen, tenant: str) -> Run:
         try:
@@ -211,11 +220,11 @@ class Sessions:
         """Take one frame of an open run and return its encoded answer; `None` is a message that can't be decoded."""
         expected = session.last_seq + 1
         if received is None:
-            seq, body = expected, _NO_PROTOBUF
+            seq, body = expected, self.refuse(_NO_PROTOBUF)
         else:
             seq, at, frame = received
             if seq != expected:
-                return self._out_of_turn(session, seq)
+                return self._out_of_turn(session, seq, frame)
             body = self._observe(session, frame, at)
         session.last_seq = seq
         size = self._limits.in_flight
@@ -225,15 +234,16 @@ class Sessions:
             session.answers[(seq - 1) % size] = body
         return codec.encode_answer(seq, seq, 0, body)
 
-    def _out_of_turn(self, session: Session, seq: int) -> bytes:
+    def _out_of_turn(self, session: Session, seq: int, frame: Frame | RunOpen | InvalidFrame) -> bytes:
         last = session.last_seq
         if seq > last:
             body = answer_codec.need_resend_body(last + 1)
         elif seq == 0:
-            body = answer_codec.error_body(build_status(Reason.INVALID_FRAME, "seq 0 belongs to `open`"))
+            no_frame = isinstance(frame, NoFrame)
+            body = self.refuse(frame if no_frame else InvalidFrame(Reason.INVALID_FRAME, "seq 0 belongs to `open`"))
         elif seq <= last - self._limits.in_flight:
             message = f"the answer to frame {seq} is no longer kept; the oldest is {last - self._limits.in_flight + 1}"
-            body = answer_codec.error_body(build_status(Reason.ANSWER_EXPIRED, message))
+            body = self.refuse(InvalidFrame(Reason.ANSWER_EXPIRED, message))
         else:
             body = session.answers[(seq - 1) % self._limits.in_flight]
         return codec.encode_answer(seq, last, 0, body)

@@ -219,7 +219,10 @@ class RunSession:
         elif isinstance(body, RunEnded):
             self._take_end(body)
         elif self.phase is Phase.OPENING:
-            if isinstance(body, Refusal) and answer.seq == 0:
+            if isinstance(body, Refusal) and body.reason == Reason.SHUTTING_DOWN:
+                # `GoAway` has the whole stream begin anew elsewhere.
+                self.lost()
+            elif isinstance(body, Refusal) and answer.seq == 0:
                 self.end(error_of(body))
         elif isinstance(body, NeedResend):
             self._next_send = max(min(body.from_seq, self._last + 1), next(iter(self._entries), 1))

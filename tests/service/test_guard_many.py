@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import grpc.aio
@@ -285,3 +286,42 @@ async def test_an_empty_message_has_an_empty_answer(many: Many, server: Server) 
 def delimited(run: bytes) -> bytes:
     assert len(run) < 128
     return b"\x0a" + bytes([len(run)]) + run
+
+
+async def test_a_frame_of_a_run_never_opened_is_taken_in_by_nobody(many: Many) -> None:
+    frame = pb.RunFrames(run_id="new", frames=[pb.GuardRequest(seq=7, calls=batch(call()))])
+
+    ((_, answer),) = await many.ask(frame)
+
+    assert ended(answer) == (pb.RUN_END_REASON_PROTOCOL, "INVALID_FRAME")
+    assert (answer.seq, answer.acked_seq) == (7, 0)
+    await many.peer.half_close()
+
+
+@pytest.mark.parametrize("empty", [pb.GuardRequest().SerializeToString(), b"\x08\x00"])
+async def test_a_message_without_frame_uses_no_number_up(many: Many, empty: bytes) -> None:
+    await many.open("a")
+    data = b"".join(delimited(b"\x0a\x01" + name + b"\x12" + bytes([len(empty)]) + empty) for name in (b"a", b"b"))
+
+    answers = flat(await many.peer.ask(data))
+
+    assert [(run_id, answer.seq, answer.acked_seq) for run_id, answer in answers] == [("a", 0, 0), ("b", 0, 0)]
+    assert [answer.error.status.message for _, answer in answers] == ["a message that names no frame"] * 2
+    await many.close("a")
+
+
+async def test_a_server_that_drains_takes_no_run_on_a_stream_that_it_has() -> None:
+    async with (
+        running(Settings(address="127.0.0.1:0", drain_grace_s=30)) as server,
+        grpc.aio.insecure_channel(server.address) as channel,
+    ):
+        many = Many(channel)
+        await many.open("a")
+        draining = asyncio.create_task(server.service.stop())
+        assert (await many.peer.read()).HasField("go_away")
+
+        ((_, answer),) = await many.open("b")
+
+        assert refused(answer) == "SHUTTING_DOWN"
+        await many.close("a")
+        await draining

@@ -175,3 +175,25 @@ async def test_scrapers_that_hang_hold_up_neither_verdicts_nor_the_stop(scraped:
             break
         except OSError:
             continue
+
+
+async def test_every_kind_of_refusal_is_counted(scraped: Scraped) -> None:
+    peer = Peer(scraped.channel, "GuardMany")
+    opening = pb.RunFrames(run_id="r", frames=[open_frame("r")])
+    await peer.ask(pb.GuardManyRequest(runs=[opening]))
+    early = pb.RunFrames(run_id="new", frames=[pb.GuardRequest(seq=1, calls=batch(call()))])
+    nameless = pb.RunFrames(run_id="r", frames=[pb.GuardRequest(close=pb.RunClose())])
+    undecodable = b"\x0a\x07" + b"\x0a\x01r" + b"\x12\x02\xff\xff"
+    acks = [pb.GuardRequest(seq=seq, user_message=pb.UserMessage()) for seq in range(2, 67)]
+    expired = pb.RunFrames(run_id="r", frames=[*acks, pb.GuardRequest(seq=1, user_message=pb.UserMessage())])
+
+    await peer.ask(pb.GuardManyRequest(runs=[early, nameless]))
+    await peer.ask(undecodable)
+    await peer.ask(pb.GuardManyRequest(runs=[expired, opening]))
+
+    metrics = await scraped.metrics()
+    assert metrics["loopguard_refusals_total{reason=INVALID_FRAME}"] == 4
+    assert metrics["loopguard_refusals_total{reason=ANSWER_EXPIRED}"] == 1
+    closing = pb.RunFrames(run_id="r", frames=[pb.GuardRequest(seq=1, close=pb.RunClose())])
+    await peer.ask(pb.GuardManyRequest(runs=[opening, closing]))
+    await peer.half_close()
