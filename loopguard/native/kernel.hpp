@@ -3,6 +3,7 @@
 #include "block.hpp"
 #include "mask_scan.hpp"
 #include "masker.hpp"
+#include "string.hpp"
 #include "writer.hpp"
 
 namespace loopguard::LOOPGUARD_TARGET {

@@ -151,14 +151,14 @@ inline uint32_t value_kind(const uint8_t* text, size_t size, uint32_t kinds, uin
     }
     const bool whole = view.skip_digits(0) == size;
     if ((kinds & (kProcessId | kAttempt)) && whole) return kinds;
-    if ((kinds & kDuration) && is_digit(text[0]) && (view.number_end(0) == size || masks.duration_end(0) == size)) return kDuration;
+    if ((kinds & kDuration) && is_digit(text[0]) && (view.number_end(0) == size || duration_end(view, 0) == size)) return kDuration;
     const size_t digits = view.skip_digits(0);
     if ((kinds & kEpoch) && (digits == 10 || digits == 13 || digits == 16 || digits == 19) && text[0] == '1' &&
         view.number_end(0) == size) {
         return kEpoch;
     }
     bool clock = false;
-    if ((kinds & kTimestamp) && is_digit(text[0]) && masks.moment_end(0, clock) == size) return kTimestamp;
+    if ((kinds & kTimestamp) && is_digit(text[0]) && moment_end(view, 0, clock) == size) return kTimestamp;
     return (kinds & kBinary) && is_base64(text, size) ? uint32_t{kBinary} : 0;
 }
 

@@ -1,8 +1,10 @@
 // What is volatile in text, each kind only in a context that says so. Questions are asked at places the scanner picks.
 #pragma once
 
+#include "mask_duration.hpp"
 #include "mask_edit.hpp"
 #include "mask_kinds.hpp"
+#include "mask_moment.hpp"
 #include "mask_text.hpp"
 
 namespace loopguard {
@@ -127,39 +129,6 @@ public:
         return reversed == "ecnon" || reversed == "gate";
     }
 
-    // The end of a duration with units, like 0.53s, 12 ms, 0m1.2s; `place` itself if there is none.
-    size_t duration_end(size_t place) const {
-        size_t end = place;
-        for (;;) {
-            const size_t from = end == place || text_.at(end) != ' ' ? end : end + 1;
-            if (!is_digit(text_.at(from))) return end;
-            size_t unit = text_.number_end(from);
-            if (text_.at(unit) == ' ') ++unit;
-            const size_t behind = unit_end(unit);
-            if (behind == unit) return end;
-            end = behind;
-        }
-    }
-
-    // The end of a date, a clock or both; what is a date only needs a better reason to go.
-    size_t moment_end(size_t place, bool& clock) const {
-        size_t end = text_.date_end(place);
-        clock = false;
-        if (end == place) {
-            end = text_.clock_end(place, false);
-            if (end == place) return place;
-            clock = true;
-        } else {
-            if (text_.at(end) == 'T' || text_.at(end) == ' ') {
-                const size_t behind = text_.clock_end(end + 1, false);
-                clock = behind != end + 1;
-                if (clock) end = behind;
-            }
-        }
-        if (clock) end = text_.zone_end(end);
-        return is_word(text_.at(end)) ? place : end;
-    }
-
 private:
     void add(size_t start, size_t end, uint32_t kind, const char* placeholder, uint32_t number) {
         // A date may begin before blanks that were cut already.
@@ -181,86 +150,18 @@ private:
         const bool numeric = next == ':' || next == '-' || next == '/';
         size_t start = place;
         bool clock = false;
-        size_t end = numeric ? moment_end(place, clock) : place;
+        size_t end = numeric ? moment_end(text_, place, clock) : place;
         if (end == place && digits_end - place <= 2 && (previous == ' ' || next == ' ')) {
-            end = named_month(place, digits_end, start, clock);
+            end = named_month(text_, place, digits_end, start, clock);
         }
         if (end == place || start < taken_) return false;
-        if (!labels_moment(start)) {
-            if (!opens_line(start) || !goes_on(start, end, clock)) return false;
+        if (!labels_moment(text_, start)) {
+            if (!opens_line(text_, start) || !goes_on(text_, start, end, clock)) return false;
             stamped_end_ = end;
             while (stamped_end_ < text_.size() && text_.at(stamped_end_) != '\n') ++stamped_end_;
         }
         add(start, end, kTimestamp, "<time>", 0);
         return true;
-    }
-
-    // Aug 19 19:49:39, Tue Aug 19 19:49:39 UTC 2024, Aug 19, 2024 19:49:39, Tue, 19 Aug 2024 19:49:39 GMT; `place` is the day.
-    size_t named_month(size_t place, size_t end, size_t& start, bool& clock) const {
-        size_t before = place;
-        while (before > 0 && text_.before(before) == ' ') --before;
-        if (before < place && before >= 3 && text_.is_month(before - 3) && !(before > 3 && is_word(text_.before(before - 3)))) {
-            start = before - 3;
-            if (text_.at(end) == ',') ++end;
-            if (text_.at(end) == ' ' && text_.digits(end + 1, 4) == 4) end += 5;
-        } else if (text_.at(end) == ' ' && text_.is_month(end + 1) && text_.at(end + 4) == ' ' && text_.digits(end + 5, 4) == 4) {
-            end += 9;
-        } else {
-            return place;
-        }
-        if (text_.at(end) != ' ') return place;
-        const size_t behind = text_.clock_end(end + 1, true);
-        if (behind == end + 1) return place;
-        clock = true;
-        end = text_.zone_end(behind);
-        if (text_.at(end) == ' ' && text_.digits(end + 1, 4) == 4 && !is_word(text_.at(end + 5))) end += 5;
-        size_t weekday = start;
-        if (weekday > 0 && text_.before(weekday) == ' ') {
-            --weekday;
-            if (text_.before(weekday) == ',') --weekday;
-            if (weekday >= 3 && text_.is_weekday(weekday - 3) && !is_word(text_.before(weekday - 3))) start = weekday - 3;
-        }
-        return is_word(text_.at(end)) ? place : end;
-    }
-
-    bool labels_moment(size_t start) const {
-        const size_t end = text_.label_end(start);
-        const size_t word = text_.word_start(end);
-        if (word == end) return false;
-        if (text_.is_one_of(word, end, {"timestamp", "ts", "now", "started", "starting", "finished", "ended", "generated"})) {
-            return true;
-        }
-        const bool date = text_.is_one_of(word, end, {"date"});
-        if (date && opens_line(word)) return true;
-        size_t before_end = word;
-        while (before_end > 0 && is_blank(text_.before(before_end))) --before_end;
-        const size_t before = text_.word_start(before_end);
-        if (date || text_.is_one_of(word, end, {"at", "on", "time"})) {
-            return text_.is_one_of(before, before_end,
-                                   {"start", "started", "starting", "finished", "ended", "generated", "current"});
-        }
-        return text_.is_one_of(word, end, {"of"}) && text_.is_one_of(before, before_end, {"as"});
-    }
-
-    // Only blanks, two dashes and one bracket before it on its line.
-    bool opens_line(size_t place) const {
-        if (is_any(text_.before(place), "[(")) --place;
-        if (text_.ends_before(place, "--")) place -= 2;
-        while (place > 0 && is_blank(text_.before(place))) --place;
-        return place == 0 || text_.before(place) == '\n';
-    }
-
-    // A log line goes on behind its time; a value that is nothing but a time is data.
-    bool goes_on(size_t start, size_t end, bool clock) const {
-        const bool bracket = text_.before(start) == '[' && text_.at(end) == ']';
-        if (!clock && !bracket) return false;
-        if (text_.has(end, "--")) {
-            end += 2;
-        } else if (is_any(text_.at(end), "]):")) {
-            ++end;
-        }
-        const size_t more = text_.skip_blanks(end);
-        return more > end && more < text_.size() && text_.at(more) != '\n';
     }
 
     // -- numbers with a label before them
@@ -326,7 +227,7 @@ private:
                            (label_end - label > 3 && text_.ends_before(label_end, "_ms"));
         const size_t end = text_.number_end(place);
         if (!named || is_word(text_.at(end)) || text_.at(end) == '.' || text_.at(end) == ':') return false;
-        if (unit_end(text_.at(end) == ' ' ? end + 1 : end) != (text_.at(end) == ' ' ? end + 1 : end)) return false;
+        if (unit_end(text_, text_.at(end) == ' ' ? end + 1 : end) != (text_.at(end) == ' ' ? end + 1 : end)) return false;
         add(place, end, kDuration, "<duration>", 0);
         return true;
     }
@@ -446,61 +347,13 @@ private:
 
     // -- durations
 
-    // The end of a unit of time at `place` that no word goes on; a digit may follow (1m2s).
-    size_t unit_end(size_t place) const {
-        const auto ends = [this](size_t end) { return !is_letter(text_.at(end)) && text_.at(end) != '_'; };
-        const auto is = [&](const auto& unit) { return text_.has(place, unit) && ends(place + sizeof unit - 1); };
-        switch (text_.at(place)) {
-            case 'n': return is("ns") ? place + 2 : place;
-            case 'u': return is("us") ? place + 2 : place;
-            case 0xC2: return is("\xC2\xB5s") ? place + 3 : place;
-            case 0xCE: return is("\xCE\xBCs") ? place + 3 : place;
-            case 'm':
-                if (ends(place + 1)) return place + 1;
-                if (is("ms")) return place + 2;
-                if (is("min")) return place + 3;
-                if (is("mins")) return place + 4;
-                if (is("minute")) return place + 6;
-                return is("minutes") ? place + 7 : place;
-            case 's':
-                if (ends(place + 1)) return place + 1;
-                if (is("sec")) return place + 3;
-                if (is("secs")) return place + 4;
-                if (is("second")) return place + 6;
-                return is("seconds") ? place + 7 : place;
-            case 'h':
-                if (ends(place + 1)) return place + 1;
-                if (is("hr")) return place + 2;
-                if (is("hrs")) return place + 3;
-                if (is("hour")) return place + 4;
-                return is("hours") ? place + 5 : place;
-            default: return place;
-        }
-    }
-
     bool duration(size_t place, uint8_t previous) {
-        const size_t end = duration_end(place);
+        const size_t end = duration_end(text_, place);
         if (end == place || is_word(text_.at(end))) return false;
         const bool framed = (previous == '(' && text_.at(end) == ')') || text_.has(end, " elapsed") ||
-                            labels_duration(place, previous) || ends_go_test(place, end, previous);
+                            labels_duration(text_, place, previous) || ends_go_test(text_, place, end, previous);
         if (framed) add(place, end, kDuration, "<duration>", 0);
         return framed;
-    }
-
-    bool labels_duration(size_t place, uint8_t previous) const {
-        if (!is_any(previous, " \t#:=\"")) return false;
-        const size_t end = text_.label_end(place);
-        const size_t word = text_.word_start(end);
-        return text_.is_one_of(word, end,
-                               {"in", "took", "elapsed", "duration", "latency", "time", "real", "user", "sys", "after"}) ||
-               (end - word > 3 && text_.ends_before(end, "_ms"));
-    }
-
-    // ok  <tab> package <tab> 0.005s
-    bool ends_go_test(size_t place, size_t end, uint8_t previous) const {
-        if (previous != '\t' || (end < text_.size() && text_.at(end) != '\n')) return false;
-        const size_t line = text_.line_start(place);
-        return text_.has(line, "ok ") || text_.has(line, "FAIL\t");
     }
 
     // -- temporary paths

@@ -4,11 +4,11 @@ namespace loopguard::LOOPGUARD_TARGET {
 
 // `kMasked`: strings are looked through for volatile text; without it that code is not there at all.
 template <bool kMasked>
-class Writer {
+class Writer : StringCopier {
 public:
     // The input is data[0, size); up to `limit` bytes may be read, those behind the end are zeros.
     Writer(Arena& arena, const uint8_t* start, const uint8_t* end, const uint8_t* limit, uint32_t mask, const Rules* rules)
-        : arena_(arena), end_(end), limit_(limit), mask_(mask), callers_mask_(mask), rules_(rules), masker_(arena, start, end) {}
+        : StringCopier(end, limit), arena_(arena), mask_(mask), callers_mask_(mask), rules_(rules), masker_(arena, start, end) {}
 
     uint32_t flags() const { return flags_; }
     size_t outer_members() const { return outer_members_; }
@@ -72,93 +72,6 @@ private:
             in += Block::kSize;
         }
         return skip_space(in);
-    }
-
-    Cursor copy_string(const uint8_t* in, uint8_t* out) {
-        *out++ = '"';
-        ++in;
-        while (__builtin_expect(in + Block::kSize <= limit_, 1)) {
-            const Block block = Block::load(in);
-            block.store(out);
-            const uint32_t special = block.special();
-            if (__builtin_expect(special != 0, 1)) {
-                const int at = __builtin_ctz(special);
-                if (__builtin_expect(in[at] != '"', 0)) break;
-                out[at] = '"';
-                return {in + at + 1, out + at + 1};
-            }
-            in += Block::kSize;
-            out += Block::kSize;
-        }
-        return copy_special_string(in, out);
-    }
-
-    // Goes on inside a string that has something special, or is near the end of a document that is not padded. Escapes that
-    // are canonical already, which is nearly all that encoders write, are passed without loading the block anew.
-    [[gnu::noinline]] Cursor copy_special_string(const uint8_t* in, uint8_t* out) {
-        while (in + Block::kSize <= limit_) {
-            const Block block = Block::load(in);
-            block.store(out);
-            uint32_t special = block.special();
-            int step = Block::kSize;
-            while (special != 0) {
-                const int at = __builtin_ctz(special);
-                const uint8_t c = in[at];
-                if (c == '"') {
-                    out[at] = '"';
-                    return {in + at + 1, out + at + 1};
-                }
-                if (c == '\\') {
-                    escaped_ = true;
-                    const bool last = at == Block::kSize - 1;
-                    if (__builtin_expect((!last || in + Block::kSize < end_) && kSimpleEscape[in[at + 1]], 1)) {
-                        if (last) {
-                            out[Block::kSize] = in[Block::kSize];
-                            ++step;
-                        }
-                        special &= ~(uint32_t{3} << at);
-                        continue;
-                    }
-                }
-                const Cursor next = copy_unusual(in + at, out + at);
-                if (next.in == nullptr) return kNotJson;
-                in = next.in;
-                out = next.out;
-                step = 0;
-                break;
-            }
-            in += step;
-            out += step;
-        }
-        while (in < end_) {
-            const uint8_t c = *in;
-            if (c == '"') {
-                *out++ = '"';
-                return {in + 1, out};
-            }
-            if (c == '\\' && end_ - in >= 2 && kSimpleEscape[in[1]]) {
-                escaped_ = true;
-                std::memcpy(out, in, 2);
-                in += 2;
-                out += 2;
-            } else if (c >= ' ' && c < 0x80 && c != '\\') {
-                *out++ = c;
-                ++in;
-            } else {
-                const Cursor next = copy_unusual(in, out);
-                if (next.in == nullptr) return kNotJson;
-                in = next.in;
-                out = next.out;
-            }
-        }
-        return kNotJson;
-    }
-
-    Cursor copy_unusual(const uint8_t* in, uint8_t* out) {
-        if (*in >= 0x80) return copy_utf8(in, end_, out);
-        if (*in != '\\') return kNotJson;
-        escaped_ = true;
-        return rewrite_escape(in, end_, out, flags_);
     }
 
     typename Masker::Key key_in_force() const { return {arena_.output.data() + key_offset_ + 1, key_size_}; }
@@ -436,8 +349,6 @@ private:
     static constexpr uint32_t kBlockMask = Block::kSize == 32 ? ~uint32_t{0} : (uint32_t{1} << (Block::kSize & 31)) - 1;
 
     Arena& arena_;
-    const uint8_t* const end_;
-    const uint8_t* const limit_;
     uint32_t mask_;  // in force for the value being written
     const uint32_t callers_mask_;
     uint32_t never_mask_ = 0;
@@ -447,8 +358,6 @@ private:
     size_t key_size_ = 0;
     int32_t state_ = 0;            // of the container being written, where rules look at it
     bool something_kept_ = false;  // below the value being written
-    uint32_t flags_ = 0;
-    bool escaped_ = false;  // a string had an escape since this was last cleared
     bool spans_allowed_ = false;
     size_t outer_members_ = 0;
 };

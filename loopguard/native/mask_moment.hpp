@@ -1,0 +1,95 @@
+// Dates and clocks in text, and whether what stands round them says that they tell when something was written.
+#pragma once
+
+#include "mask_text.hpp"
+
+namespace loopguard {
+
+// The end of a date, a clock or both; what is a date only needs a better reason to go.
+inline size_t moment_end(const TextView& text, size_t place, bool& clock) {
+    size_t end = text.date_end(place);
+    clock = false;
+    if (end == place) {
+        end = text.clock_end(place, false);
+        if (end == place) return place;
+        clock = true;
+    } else {
+        if (text.at(end) == 'T' || text.at(end) == ' ') {
+            const size_t behind = text.clock_end(end + 1, false);
+            clock = behind != end + 1;
+            if (clock) end = behind;
+        }
+    }
+    if (clock) end = text.zone_end(end);
+    return is_word(text.at(end)) ? place : end;
+}
+
+// Aug 19 19:49:39, Tue Aug 19 19:49:39 UTC 2024, Aug 19, 2024 19:49:39, Tue, 19 Aug 2024 19:49:39 GMT; `place` is the day.
+inline size_t named_month(const TextView& text, size_t place, size_t end, size_t& start, bool& clock) {
+    size_t before = place;
+    while (before > 0 && text.before(before) == ' ') --before;
+    if (before < place && before >= 3 && text.is_month(before - 3) && !(before > 3 && is_word(text.before(before - 3)))) {
+        start = before - 3;
+        if (text.at(end) == ',') ++end;
+        if (text.at(end) == ' ' && text.digits(end + 1, 4) == 4) end += 5;
+    } else if (text.at(end) == ' ' && text.is_month(end + 1) && text.at(end + 4) == ' ' && text.digits(end + 5, 4) == 4) {
+        end += 9;
+    } else {
+        return place;
+    }
+    if (text.at(end) != ' ') return place;
+    const size_t behind = text.clock_end(end + 1, true);
+    if (behind == end + 1) return place;
+    clock = true;
+    end = text.zone_end(behind);
+    if (text.at(end) == ' ' && text.digits(end + 1, 4) == 4 && !is_word(text.at(end + 5))) end += 5;
+    size_t weekday = start;
+    if (weekday > 0 && text.before(weekday) == ' ') {
+        --weekday;
+        if (text.before(weekday) == ',') --weekday;
+        if (weekday >= 3 && text.is_weekday(weekday - 3) && !is_word(text.before(weekday - 3))) start = weekday - 3;
+    }
+    return is_word(text.at(end)) ? place : end;
+}
+
+// Only blanks, two dashes and one bracket before it on its line.
+inline bool opens_line(const TextView& text, size_t place) {
+    if (is_any(text.before(place), "[(")) --place;
+    if (text.ends_before(place, "--")) place -= 2;
+    while (place > 0 && is_blank(text.before(place))) --place;
+    return place == 0 || text.before(place) == '\n';
+}
+
+inline bool labels_moment(const TextView& text, size_t start) {
+    const size_t end = text.label_end(start);
+    const size_t word = text.word_start(end);
+    if (word == end) return false;
+    if (text.is_one_of(word, end, {"timestamp", "ts", "now", "started", "starting", "finished", "ended", "generated"})) {
+        return true;
+    }
+    const bool date = text.is_one_of(word, end, {"date"});
+    if (date && opens_line(text, word)) return true;
+    size_t before_end = word;
+    while (before_end > 0 && is_blank(text.before(before_end))) --before_end;
+    const size_t before = text.word_start(before_end);
+    if (date || text.is_one_of(word, end, {"at", "on", "time"})) {
+        return text.is_one_of(before, before_end,
+                               {"start", "started", "starting", "finished", "ended", "generated", "current"});
+    }
+    return text.is_one_of(word, end, {"of"}) && text.is_one_of(before, before_end, {"as"});
+}
+
+// A log line goes on behind its time; a value that is nothing but a time is data.
+inline bool goes_on(const TextView& text, size_t start, size_t end, bool clock) {
+    const bool bracket = text.before(start) == '[' && text.at(end) == ']';
+    if (!clock && !bracket) return false;
+    if (text.has(end, "--")) {
+        end += 2;
+    } else if (is_any(text.at(end), "]):")) {
+        ++end;
+    }
+    const size_t more = text.skip_blanks(end);
+    return more > end && more < text.size() && text.at(more) != '\n';
+}
+
+}  // namespace loopguard

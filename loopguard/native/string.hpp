@@ -1,0 +1,104 @@
+// Copies strings to canonical text, a block at a time. Read once per instruction set (see kernel.hpp), hence no guard.
+
+namespace loopguard::LOOPGUARD_TARGET {
+
+class StringCopier {
+protected:
+    // Strings end before `end`; up to `limit` bytes may be read, those behind the end are zeros.
+    StringCopier(const uint8_t* end, const uint8_t* limit) : end_(end), limit_(limit) {}
+
+    Cursor copy_string(const uint8_t* in, uint8_t* out) {
+        *out++ = '"';
+        ++in;
+        while (__builtin_expect(in + Block::kSize <= limit_, 1)) {
+            const Block block = Block::load(in);
+            block.store(out);
+            const uint32_t special = block.special();
+            if (__builtin_expect(special != 0, 1)) {
+                const int at = __builtin_ctz(special);
+                if (__builtin_expect(in[at] != '"', 0)) break;
+                out[at] = '"';
+                return {in + at + 1, out + at + 1};
+            }
+            in += Block::kSize;
+            out += Block::kSize;
+        }
+        return copy_special_string(in, out);
+    }
+
+    // Goes on inside a string that has something special, or is near the end of a document that is not padded. Escapes that
+    // are canonical already, which is nearly all that encoders write, are passed without loading the block anew.
+    [[gnu::noinline]] Cursor copy_special_string(const uint8_t* in, uint8_t* out) {
+        while (in + Block::kSize <= limit_) {
+            const Block block = Block::load(in);
+            block.store(out);
+            uint32_t special = block.special();
+            int step = Block::kSize;
+            while (special != 0) {
+                const int at = __builtin_ctz(special);
+                const uint8_t c = in[at];
+                if (c == '"') {
+                    out[at] = '"';
+                    return {in + at + 1, out + at + 1};
+                }
+                if (c == '\\') {
+                    escaped_ = true;
+                    const bool last = at == Block::kSize - 1;
+                    if (__builtin_expect((!last || in + Block::kSize < end_) && kSimpleEscape[in[at + 1]], 1)) {
+                        if (last) {
+                            out[Block::kSize] = in[Block::kSize];
+                            ++step;
+                        }
+                        special &= ~(uint32_t{3} << at);
+                        continue;
+                    }
+                }
+                const Cursor next = copy_unusual(in + at, out + at);
+                if (next.in == nullptr) return kNotJson;
+                in = next.in;
+                out = next.out;
+                step = 0;
+                break;
+            }
+            in += step;
+            out += step;
+        }
+        while (in < end_) {
+            const uint8_t c = *in;
+            if (c == '"') {
+                *out++ = '"';
+                return {in + 1, out};
+            }
+            if (c == '\\' && end_ - in >= 2 && kSimpleEscape[in[1]]) {
+                escaped_ = true;
+                std::memcpy(out, in, 2);
+                in += 2;
+                out += 2;
+            } else if (c >= ' ' && c < 0x80 && c != '\\') {
+                *out++ = c;
+                ++in;
+            } else {
+                const Cursor next = copy_unusual(in, out);
+                if (next.in == nullptr) return kNotJson;
+                in = next.in;
+                out = next.out;
+            }
+        }
+        return kNotJson;
+    }
+
+    const uint8_t* const end_;
+    const uint8_t* const limit_;
+    uint32_t flags_ = 0;
+    bool escaped_ = false;  // a string had an escape since this was last cleared
+
+private:
+    Cursor copy_unusual(const uint8_t* in, uint8_t* out) {
+        if (*in >= 0x80) return copy_utf8(in, end_, out);
+        if (*in != '\\') return kNotJson;
+        escaped_ = true;
+        return rewrite_escape(in, end_, out, flags_);
+    }
+};
+
+}  // namespace loopguard::LOOPGUARD_TARGET
