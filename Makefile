@@ -20,10 +20,10 @@ $(VENV)/.installed: pyproject.toml tools/system-packages.sh
 	@echo "installing dependencies and building the extensions (minutes, the first time)"
 	@$(BIN)/python -m pip install -q --disable-pip-version-check "pip>=25.1"
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --group dev
-	@# Not isolated: with the same Cython as below nothing has to be compiled twice.
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -e '.[server]' 2>$(VENV)/install.log \
 	  || { cat $(VENV)/install.log >&2; exit 1; }
-	@touch $@
+	@# The installation has built the extensions, so that `.built` has nothing to do until a source changes.
+	@touch $@ && touch $(VENV)/.built
 
 $(VENV)/.built: $(VENV)/.installed $(SOURCES)
 	@echo "bringing the extensions up to date"
