@@ -239,8 +239,8 @@ class Sessions:
         if seq > last:
             body = answer_codec.need_resend_body(last + 1)
         elif seq == 0:
-            no_frame = isinstance(frame, NoFrame)
-            body = self.refuse(frame if no_frame else InvalidFrame(Reason.INVALID_FRAME, "seq 0 belongs to `open`"))
+            misplaced = InvalidFrame(Reason.INVALID_FRAME, "seq 0 belongs to `open`")
+            body = self.refuse(frame if isinstance(frame, NoFrame) else misplaced)
         elif seq <= last - self._limits.in_flight:
             message = f"the answer to frame {seq} is no longer kept; the oldest is {last - self._limits.in_flight + 1}"
             body = self.refuse(InvalidFrame(Reason.ANSWER_EXPIRED, message))

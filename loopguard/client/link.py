@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
@@ -10,7 +11,7 @@ from google.protobuf.message import DecodeError
 
 from loopguard import answer_codec, codec
 from loopguard.client.session import Phase, RunSession, error_of
-from loopguard.errors import LoopguardError, RunRefused
+from loopguard.errors import InvalidFrame, LoopguardError, Reason, RunRefused
 from loopguard.model import Answer, GoAway
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ _log = logging.getLogger("loopguard.client")
 #: How much goes into one message of a stream of many runs, at most.
 MESSAGE_FRAMES: Final = 512
 MESSAGE_BYTES: Final = 1 << 20
+#: What goes before each frame of a run in such a message, at most.
+FRAME_WRAPPING_BYTES: Final = 6
 
 #: gRPC's codes with which trying again is of no use: INVALID_ARGUMENT, PERMISSION_DENIED, FAILED_PRECONDITION, ABORTED,
 #: UNIMPLEMENTED, UNAUTHENTICATED.
@@ -74,6 +77,8 @@ class Link:
         self._leaving = False
         self._restart = False
         self._error: LoopguardError | None = None
+        #: The messages of this stream that have no answer yet, by the numbers of their frames.
+        self._written: deque[list[tuple[RunSession, range]]] = deque()
 
     def add(self, session: RunSession) -> None:
         """Take a run onto the stream."""
@@ -103,6 +108,7 @@ class Link:
     def connected(self) -> None:
         """Begin on a new stream."""
         self._streaming, self._answered, self._leaving, self._restart = True, False, False, False
+        self._written.clear()
         for session in self.sessions.values():
             session.connected()
             self.touch(session)
@@ -126,10 +132,21 @@ class Link:
     def ended(self, refusal: Refusal) -> bool:
         """Note how the stream ended; return whether to try again."""
         if refusal.code not in FINAL_CODES:
+            if refusal.reason == Reason.TOO_LARGE:
+                self._refuse_first()
             self.lost()
             return True
         self.fail(error_of(refusal))
         return False
+
+    def _refuse_first(self) -> None:
+        """Give the frames up for whose size the stream has ended; sent again, they would end the next one too."""
+        for message in self._written:
+            awaited = [part for part in message if _is_awaited(*part)]
+            for session, numbers in awaited:
+                session.refuse(numbers, InvalidFrame(Reason.TOO_LARGE, "the server takes no message of this size"))
+            if awaited:
+                return
 
     @property
     def finished(self) -> bool:
@@ -149,30 +166,39 @@ class Link:
 
     def _take_one(self) -> bytes | None:
         for session in self._ready:
-            for frame in session.outgoing():
-                return frame
+            if session.next_bytes:
+                return session.next_frame()
         self._ready.clear()
         return None
 
     def _take_many(self) -> bytes | None:
-        parts, frames, size = [], 0, 0
-        most = MESSAGE_FRAMES
+        parts, frames, size, most = [], 0, 0, MESSAGE_FRAMES
+        written: list[tuple[RunSession, range]] = []
         while self._ready and frames < most and size < MESSAGE_BYTES:
             session = next(iter(self._ready))
             most = min(most, session.limits.frames_per_message)
-            if frames >= most:
-                break
-            outgoing = []
-            for frame in session.outgoing():
-                outgoing.append(frame)
-                size += len(frame)
-                if frames + len(outgoing) >= most or size >= MESSAGE_BYTES:
+            room = session.limits.message_bytes - session.wrapping_bytes
+            outgoing: list[bytes] = []
+            first, full = session.awaited.stop, False
+            while next_bytes := session.next_bytes:
+                # One that doesn't fit into any message goes alone, for the server to refuse.
+                full = frames >= most or size >= MESSAGE_BYTES or (frames > 0 and size + next_bytes > room)
+                if full:
                     break
-            else:
-                del self._ready[session]
+                outgoing.append(session.next_frame())
+                size += len(outgoing[-1]) + FRAME_WRAPPING_BYTES
+                frames += 1
             if outgoing:
-                frames += len(outgoing)
+                size += session.wrapping_bytes
+                written.append((session, range(first, session.awaited.stop)))
                 parts.append(codec.encode_run(session.request.run_id, outgoing))
+            if full:
+                break
+            del self._ready[session]
+        while self._written and not any(_is_awaited(*part) for part in self._written[0]):
+            self._written.popleft()
+        if written:
+            self._written.append(written)
         return b"".join(parts) or None
 
     def receive(self, data: bytes) -> None:
@@ -210,3 +236,7 @@ class Link:
             else:
                 self._restart = True
         self.touch(session)
+
+
+def _is_awaited(session: RunSession, numbers: range) -> bool:
+    return bool(numbers) and numbers[-1] in session.awaited

@@ -32,7 +32,9 @@ from loopguard.model import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Sequence
+
+    from loopguard.model import Call
 
 _log = logging.getLogger("loopguard.client")
 
@@ -49,6 +51,9 @@ ASSUMED: Final = Limits(
     records_per_history=1024,
 )
 _HISTORY_SIZE = 30
+#: What a frame's number takes at most, and what a message of many runs wraps around one run with one frame.
+_NUMBER_BYTES: Final = 11
+_WRAPPING_BYTES: Final = 24
 
 #: Refusals that say that the guard could not do its work; the others are somebody's mistake.
 _FAILURES = frozenset({Reason.INTERNAL, Reason.ANSWER_EXPIRED})
@@ -191,18 +196,43 @@ class RunSession:
             self._resolve(entry, error)
         self._entries.clear()
 
-    def outgoing(self) -> Iterator[bytes]:
-        """Yield the frames that may be sent now; each counts as sent once it was yielded."""
-        while self._to_send:
-            yield self._to_send.pop(0)
-        while (
+    @property
+    def next_bytes(self) -> int:
+        """How large the next frame that may be sent now is at most, 0 if there is none."""
+        if self._to_send:
+            return len(self._to_send[0])
+        if (
             self.phase is Phase.OPEN
             and self._next_send <= self._last
             and self._next_send - self._confirmed <= self.limits.in_flight
         ):
-            seq = self._next_send
-            self._next_send += 1
-            yield codec.number_frame(seq, self._entries[seq].data)
+            return len(self._entries[self._next_send].data) + _NUMBER_BYTES
+        return 0
+
+    def next_frame(self) -> bytes:
+        """Return the next frame, which `next_bytes` has told of; it counts as sent."""
+        if self._to_send:
+            return self._to_send.pop(0)
+        seq = self._next_send
+        self._next_send += 1
+        return codec.number_frame(seq, self._entries[seq].data)
+
+    @property
+    def awaited(self) -> range:
+        """The numbers of the frames that were sent on this stream and have no answer yet."""
+        return range(self._confirmed + 1, self._next_send)
+
+    def refuse(self, numbers: Iterable[int], error: LoopguardError) -> None:
+        """Give frames up that no server takes; something without effect is sent under their numbers."""
+        for seq in numbers:
+            entry = self._entries.get(seq)
+            if entry is None or entry.frame is Signal.CLOSE:
+                continue
+            self._bytes -= len(entry.data)
+            self._resolve(entry, error)
+            entry.frame = History([])
+            entry.data = codec.encode_frame(0, entry.frame, self.at)
+            self._bytes += len(entry.data)
 
     @property
     def in_flight(self) -> bool:
@@ -294,6 +324,9 @@ class RunSession:
             self._start_rebuild(last)
             return
         self._confirmed = self._next_send - 1
+        # Taken before this server told what it takes.
+        large = [seq for seq, entry in self._entries.items() if len(entry.data) > self._most_bytes]
+        self.refuse(large, InvalidFrame(Reason.TOO_LARGE, f"a frame of over {self._most_bytes} bytes"))
         self._resolve_open(opened)
 
     def _resume(self, last: int) -> bool:
@@ -320,7 +353,7 @@ class RunSession:
     def _rebuild(self) -> None:
         self._rebuilding = False
         records = self._journal.lose()[-self.limits.records_per_history :]
-        while records and _size_of(records) > self.limits.frame_bytes:
+        while records and _size_of(records) > self._most_bytes:
             del records[0]
         unanswered = [entry for seq, entry in self._entries.items() if seq > self._answered]
         kept = [self._entry(History(records), None)]
@@ -352,7 +385,8 @@ class RunSession:
         if self.error is not None:
             raise self.error
         entry = self._note_batch(frame, future) if isinstance(frame, CallBatch) else self._entry(frame, future)
-        self._check_size(entry)
+        if not isinstance(frame, CallBatch):
+            self._check_size(entry)
         if isinstance(frame, Outcome):
             entry = self._note_outcome(frame, entry)
         self._put(entry)
@@ -371,6 +405,10 @@ class RunSession:
     def _note_batch(self, batch: CallBatch, future: Future | None) -> Entry:
         calls = self._journal.number(batch.calls)
         entry = self._entry(CallBatch(calls, batch.dry_run), future)
+        _check(calls)
+        most = self.limits.calls_per_batch
+        if self.opened is not None and len(calls) > most:
+            raise InvalidFrame(Reason.TOO_MANY_CALLS, f"{len(calls)} calls in one batch; the server takes {most}")
         self._check_size(entry)
         if not batch.dry_run:
             entry.numbered_before = self._journal.use_numbers(batch.calls, calls)
@@ -385,8 +423,20 @@ class RunSession:
         entry.report = call.call.call_id
         return entry
 
+    @property
+    def wrapping_bytes(self) -> int:
+        """What a message of many runs has around this run's frames, at most."""
+        return len(self.request.run_id.encode()) + _WRAPPING_BYTES
+
+    @property
+    def _most_bytes(self) -> int:
+        """The largest frame, without its number."""
+        if not self._many:
+            return self.limits.frame_bytes
+        return min(self.limits.frame_bytes, self.limits.message_bytes - self.wrapping_bytes - _NUMBER_BYTES)
+
     def _check_size(self, entry: Entry) -> None:
-        size, limit = len(entry.data), self.limits.frame_bytes
+        size, limit = len(entry.data), self._most_bytes
         if size > limit:
             raise InvalidFrame(Reason.TOO_LARGE, f"a frame of {size} bytes; the server takes {limit}")
         most = self.limits.records_per_history
@@ -408,7 +458,6 @@ class RunSession:
             return Verdict(entry.report or (frame.call_id if isinstance(frame, Outcome) else ""))
         if not isinstance(frame, CallBatch):
             return None
-        _check(frame)
         action, note = (Action.BLOCK, "The loop guard can't be reached.") if block else (Action.ALLOW, "")
         verdicts = [Verdict(call.call_id, action, note=note) for call in frame.calls]
         if not frame.dry_run:
@@ -457,14 +506,14 @@ def error_of(refusal: Refusal) -> LoopguardError:
     return RunRefused(reason, refusal.message) if reason in _PEER else InvalidFrame(reason, refusal.message)
 
 
-def _check(batch: CallBatch) -> None:
+def _check(calls: Sequence[Call]) -> None:
     """Refuse what the guard would refuse, so that a mistake shows also while the guard is away."""
-    if not batch.calls:
+    if not calls:
         raise InvalidFrame(Reason.INVALID_FRAME, "a batch without calls")
-    for call in batch.calls:
+    for call in calls:
         if not call.tool.strip():
             raise InvalidFrame(Reason.EMPTY_TOOL, f"call `{call.call_id}` names no tool")
-    if len({call.call_id for call in batch.calls}) < len(batch.calls):
+    if len({call.call_id for call in calls}) < len(calls):
         raise InvalidFrame(Reason.DUPLICATE_CALL, "one batch holds the same call id twice")
 
 

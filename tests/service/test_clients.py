@@ -185,3 +185,20 @@ async def test_a_run_left_by_one_client_is_resumed_by_another(server: Server, ki
 
     assert run.raw.opened.last_seq == 10
     assert verdict.action is Action.BLOCK
+
+
+async def test_a_frame_close_to_the_limit_costs_no_other_run_its_answers(server: Server, kind: str) -> None:
+    async with Client(kind, server.address) as client:
+        run, other = await client.open_run("r"), await client.open_run("other")
+        most = run.raw.opened.limits.message_bytes
+        # On a stream of many runs the frame would fit, but not what is wrapped around it.
+        args = b'"' + b"x" * (most - (30 if kind.endswith("many") else 0)) + b'"'
+
+        with pytest.raises(InvalidFrame) as refused:
+            await run.judge([call(args=args)])
+        answers = [await run.judge([call()]), await other.judge([call()])]
+
+        assert refused.value.reason is Reason.TOO_LARGE
+        assert [actions_of(answer) for answer in answers] == ["ALLOW", "ALLOW"]
+        await run.close()
+        await other.close()
