@@ -86,12 +86,13 @@ class Link:
         older = self.sessions.get(run_id)
         if older is not None:
             older.end(RunRefused("SUPERSEDED", f"run `{run_id}` was opened again by this client"))
+            self._ready.pop(older, None)
         if self._error is not None:
             session.end(self._error)
             return
         self.sessions[run_id] = session
         if self._streaming:
-            session.connected()
+            session.connected(older.opens_awaited if older is not None else 0)
         self.touch(session)
 
     def remove(self, session: RunSession) -> None:

@@ -155,16 +155,26 @@ class RunSession:
         self._rebuilding = False
         self._to_send: list[bytes] = []
         self._journal = Journal(_HISTORY_SIZE, buffer_bytes)
+        self._opens_ahead = 0
+        self._opening_sent = False
+        self._may_reopen = False
 
     # The stream's side
 
-    def connected(self) -> None:
-        """Begin on a new stream."""
+    def connected(self, opens_ahead: int = 0) -> None:
+        """Begin on a stream, on which so many `open`s of the same run by others are still to be answered."""
         if self.phase is Phase.OVER:
             return
         self.wants_stream = False
         self.phase = Phase.OPENING
+        self._opens_ahead, self._opening_sent = opens_ahead, False
+        self._may_reopen = self._many
         self._to_send = [self._open_frame()]
+
+    @property
+    def opens_awaited(self) -> int:
+        """How many `open`s of this run were sent on this stream and have no answer yet."""
+        return self._opens_ahead + self._opening_sent
 
     def _open_frame(self) -> bytes:
         self._told = self._untold
@@ -191,6 +201,7 @@ class RunSession:
         if self.phase is Phase.OVER:
             return
         self.phase, self.error = Phase.OVER, error
+        self._to_send = []
         self._resolve_open(error)
         for entry in self._entries.values():
             self._resolve(entry, error)
@@ -212,6 +223,7 @@ class RunSession:
     def next_frame(self) -> bytes:
         """Return the next frame, which `next_bytes` has told of; it counts as sent."""
         if self._to_send:
+            self._opening_sent = len(self._to_send) == 1
             return self._to_send.pop(0)
         seq = self._next_send
         self._next_send += 1
@@ -244,6 +256,8 @@ class RunSession:
         body = answer.body
         if self.phase is Phase.OVER:
             return
+        if self.phase is Phase.OPENING and self._many and self._is_of_older(answer):
+            return
         if isinstance(body, Opened):
             self._take_opened(body)
         elif isinstance(body, RunEnded):
@@ -260,6 +274,26 @@ class RunSession:
             self._take_answer(answer)
         if answer.durable_seq:
             self._forget_to(answer.durable_seq)
+
+    def _is_of_older(self, answer: Answer) -> bool:
+        """Sort out what is said to those who had the run on this stream before; the newest has to have it in the end.
+
+        The server answers an `open` of a run that the stream has by taking it away, and then takes another one.
+        """
+        body = answer.body
+        if isinstance(body, RunEnded) and body.reason is not EndReason.PROTOCOL:
+            return self.opened is None and (not self._opening_sent or self._opens_ahead > 0)
+        if not isinstance(body, Opened | RunEnded) and not (isinstance(body, Refusal) and answer.seq == 0):
+            return False
+        if self._opens_ahead:
+            self._opens_ahead -= 1
+            return True
+        self._opening_sent = False
+        if isinstance(body, RunEnded) and self._may_reopen:
+            self._may_reopen = False
+            self._to_send = [self._open_frame()]
+            return True
+        return False
 
     def _take_end(self, ended: RunEnded) -> None:
         if ended.reason in (EndReason.SUPERSEDED, EndReason.PROTOCOL):

@@ -8,7 +8,7 @@ import pytest
 from loopguard import Outcome, Status
 from loopguard.errors import InvalidConfig, InvalidFrame, Reason, RunRefused
 from loopguard.model import Action, Flag, History, Level, Record
-from tests.service.players import CONFIG, KINDS, Client, call, done, play
+from tests.service.players import CONFIG, KINDS, Client, Run, call, done, play
 
 if TYPE_CHECKING:
     from tests.service.conftest import Server
@@ -202,3 +202,38 @@ async def test_a_frame_close_to_the_limit_costs_no_other_run_its_answers(server:
         assert [actions_of(answer) for answer in answers] == ["ALLOW", "ALLOW"]
         await run.close()
         await other.close()
+
+
+@pytest.mark.parametrize("resume", [False, True])
+async def test_of_a_run_opened_twice_by_one_client_the_newest_has_it(server: Server, kind: str, resume: bool) -> None:
+    async with Client(kind, server.address) as client:
+        older = await client.open_run("r")
+        await older.judge([call()])
+
+        newer = await client.open_run("r", resume=resume)
+        newest = await client.open_run("r", resume=resume)
+        (verdict,) = await newest.judge([call()])
+
+        opened = newest.raw.opened
+        assert (opened.epoch, opened.last_seq, verdict.action) == (3, int(resume), Action.ALLOW)
+        for gone in (older, newer):
+            with pytest.raises(RunRefused):
+                await gone.judge([call()])
+        await newest.close()
+
+
+async def test_of_many_openings_of_one_run_at_once_one_has_it(server: Server, kind: str) -> None:
+    async with Client(kind, server.address) as client:
+        tries = await asyncio.gather(*[client.open_run("r") for _ in range(8)], return_exceptions=True)
+
+        answers = await asyncio.gather(
+            *[run.judge([call()]) for run in tries if isinstance(run, Run)], return_exceptions=True
+        )
+
+        assert [actions_of(answer) for answer in answers if isinstance(answer, list)] == ["ALLOW"]
+        assert all(
+            isinstance(answer, RunRefused | list) for answer in (*answers, *tries) if not isinstance(answer, Run)
+        )
+        for run in tries:
+            if isinstance(run, Run):
+                await run.close()
