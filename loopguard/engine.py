@@ -94,14 +94,22 @@ class Engine:
         config: dict[str, Any] | None = None,
         agent_id: str = "",
         mode: Mode | None = None,
+        profile: str = "",
     ) -> Run:
         """Open an empty run, in place of one with the same id. Raises `InvalidConfig`; then nothing has changed.
 
-        `config`, `agent_id` and `mode` go with a run given by its id alone.
+        `config`, `agent_id`, `mode` and `profile` go with a run given by its id; set, they take precedence over what a
+        `RunOpen` says.
         """
-        opened = RunOpen(run, agent_id=agent_id, config=config, mode=mode) if isinstance(run, str) else run
-        if not isinstance(run, str) and (config is not None or agent_id or mode is not None):
-            opened = replace(run, config=config or run.config, agent_id=agent_id or run.agent_id, mode=mode or run.mode)
+        opened = RunOpen(run) if isinstance(run, str) else run
+        if config is not None or agent_id or mode is not None or profile:
+            opened = replace(
+                opened,
+                config=config or opened.config,
+                agent_id=agent_id or opened.agent_id,
+                mode=opened.mode if mode is None else mode,
+                profile=profile or opened.profile,
+            )
         run_id = opened.run_id.strip(BLANK)
         if not run_id:
             raise InvalidConfig("runId", "`runId` must not be blank")
@@ -110,12 +118,7 @@ class Engine:
                 Reason.UNSUPPORTED_SCHEME,
                 f"digest scheme {opened.digest_scheme} is not served, {DIGEST_SCHEME} is",
             )
-        profile = opened.profile or self.configuration.profile
-        if profile not in PROFILES:
-            known = ", ".join(PROFILES)
-            raise InvalidConfig("profile", f"`profile`: there is no profile `{profile[:64]}`; there are {known}")
-        effective = self.configuration.effective(opened.agent_id, opened.config)
-        self._refuse_history(effective)
+        profile, effective = self.check(opened)
         shared: dict[str, Any] = {"run_id": run_id, "tenant": tenant, "profile": profile, "config": effective}
         shared["around"] = self._around_of(profile)
         fresh: Run
@@ -126,6 +129,16 @@ class Engine:
             fresh = OpenclawRun(opened, judge=self._judge_of(profile, effective), **shared)
         self._runs[_key(run_id, tenant)] = fresh
         return fresh
+
+    def check(self, opened: RunOpen) -> tuple[str, LoopDetection]:
+        """Return the profile and the configuration that a run would have. Raises `InvalidConfig`."""
+        profile = opened.profile or self.configuration.profile
+        if profile not in PROFILES:
+            known = ", ".join(PROFILES)
+            raise InvalidConfig("profile", f"`profile`: there is no profile `{profile[:64]}`; there are {known}")
+        effective = self.configuration.effective(opened.agent_id, opened.config)
+        self._refuse_history(effective)
+        return profile, effective
 
     def _judge_of(self, profile: str, config: LoopDetection) -> Judge:
         judge = self._judges.get((profile, config))

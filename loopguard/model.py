@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum, IntFlag, StrEnum
-from typing import Any
+from typing import Any, TypeVar
+
+from loopguard.errors import InvalidFrame, Reason
 
 #: Version of the canonical scheme behind every digest (canonical form, hash, seeds).
 DIGEST_SCHEME = 1
@@ -64,6 +66,25 @@ class Flag(IntFlag):
     OPAQUE = 16
 
 
+_Word = TypeVar("_Word", bound=StrEnum)
+
+
+def _check_json(of: str, **texts: object) -> None:
+    """Raise `TypeError` for JSON that doesn't come as bytes: what a caller's slip would else look like is a loop."""
+    for name, text in texts.items():
+        if text is not None and not isinstance(text, bytes | bytearray | memoryview):
+            raise TypeError(f"{of}.{name} is JSON text as bytes, not {type(text).__name__}")
+
+
+def _word_of(kind: type[_Word], word: object) -> _Word:
+    """Return the member of that name. Raises `InvalidFrame` for a word that is none."""
+    try:
+        return kind(word)
+    except ValueError:
+        known = ", ".join(kind)
+        raise InvalidFrame(Reason.INVALID_FRAME, f"{word!r:.80} is no {kind.__name__.lower()}: {known}") from None
+
+
 @dataclass(slots=True)
 class Call:
     """A tool call about to run.
@@ -77,6 +98,11 @@ class Call:
     call_id: str = ""
     args_digest: bytes | None = None
     action: str = ""
+
+    def __post_init__(self) -> None:
+        """Raise `TypeError` for arguments that are no bytes."""
+        if type(self.args) is not bytes:
+            _check_json("Call", args=self.args)
 
 
 @dataclass(slots=True)
@@ -94,6 +120,12 @@ class Outcome:
     error: bytes | None = None
     private: bytes | None = None
 
+    def __post_init__(self) -> None:
+        """Raise `TypeError` for JSON that is no bytes, `InvalidFrame` for an unknown status."""
+        if self.status is not None and type(self.status) is not Status:
+            self.status = _word_of(Status, self.status)
+        _check_json("Outcome", result=self.result, error=self.error, private=self.private)
+
 
 @dataclass(slots=True)
 class Record:
@@ -108,6 +140,12 @@ class Record:
     result_digest: bytes | None = None
     error: bytes | None = None
     private: bytes | None = None
+
+    def __post_init__(self) -> None:
+        """Raise `TypeError` for JSON that is no bytes, `InvalidFrame` for an unknown status."""
+        if self.status is not None and type(self.status) is not Status:
+            self.status = _word_of(Status, self.status)
+        _check_json("Record", args=self.args, result=self.result, error=self.error, private=self.private)
 
 
 @dataclass(slots=True)
@@ -127,6 +165,11 @@ class RunOpen:
     resume: bool = False
     rebuild: bool = False
     decided_unavailable: int = 0
+
+    def __post_init__(self) -> None:
+        """Raise `InvalidFrame` for an unknown mode."""
+        if self.mode is not None and type(self.mode) is not Mode:
+            self.mode = _word_of(Mode, self.mode)
 
 
 @dataclass(slots=True)

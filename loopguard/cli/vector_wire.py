@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-
 from google.protobuf import json_format
 from google.protobuf.message import DecodeError
 
@@ -20,19 +17,20 @@ _KEYS = frozenset(("name", "message", "json", "bytes"))
 def run_wire(text: bytes, place: Place) -> tuple[str, list[str]]:
     """Run one case and return its name and what differs.
 
-    `message` names a message of `loopguard.v1`, `json` is its protobuf JSON, `bytes` its encoding in base64.
+    `message` is the full name of a message, `json` is its protobuf JSON, `bytes` its encoding in hexadecimal.
     """
     fields = parse_object(text, "a vector", _KEYS, place)
     if missing := _KEYS - fields.keys():
         raise place.refuse(f"a wire vector needs `{min(missing)}`")
     name, kind = (str(parse_value(fields[key], key, place)) for key in ("name", "message"))
-    message_type = getattr(guard_pb2, kind, None)
-    if message_type is None or kind not in guard_pb2.DESCRIPTOR.message_types_by_name:
+    package, _, short = kind.rpartition(".")
+    if package != guard_pb2.DESCRIPTOR.package or short not in guard_pb2.DESCRIPTOR.message_types_by_name:
         raise place.refuse(f"there is no message `{kind}`")
+    message_type = getattr(guard_pb2, short)
     try:
-        encoded = base64.b64decode(parse_value(fields["bytes"], "bytes", place), validate=True)
-    except (TypeError, ValueError, binascii.Error):
-        raise place.refuse("`bytes` must be base64") from None
+        encoded = bytes.fromhex(parse_value(fields["bytes"], "bytes", place))
+    except (TypeError, ValueError):
+        raise place.refuse("`bytes` must be hexadecimal") from None
     try:
         told = json_format.Parse(fields["json"], message_type())
     except json_format.ParseError as error:
@@ -47,7 +45,5 @@ def run_wire(text: bytes, place: Place) -> tuple[str, list[str]]:
         problems.append(f"the bytes mean {shown}, expected {' '.join(fields['json'].decode().split())}")
     written = told.SerializeToString(deterministic=True)
     if written != encoded:
-        problems.append(
-            f"encoded as {base64.b64encode(written).decode()}, expected {base64.b64encode(encoded).decode()}"
-        )
+        problems.append(f"encoded as {written.hex()}, expected {encoded.hex()}")
     return name, problems

@@ -66,11 +66,20 @@ def test_a_mismatch_is_told_with_step_expectation_and_answer(conformance: Loopgu
         ('{"name": "x", "input": "e30=", "digest": "00", "canonical": "", "flags": 3}', "`flags` must be a list"),
         ('{"name": "x", "input": "e30=", "digest": "00", "canonical": "", "mask": ["odd"]}', "unknown kind `odd`"),
         ('{"name": "x", "input": "e30=", "digest": "00", "canonical": "", "odd": 1}', ":1: unknown key `odd`"),
-        ('{"name": "x", "bytes": "", "message": "Call"}', "needs `json`"),
-        ('{"name": "x", "bytes": "", "message": "Nothing", "json": {}}', "there is no message `Nothing`"),
-        ('{"name": "x", "bytes": "", "message": "DESCRIPTOR", "json": {}}', "there is no message `DESCRIPTOR`"),
-        ('{"name": "x", "bytes": "?", "message": "Call", "json": {}}', "`bytes` must be base64"),
-        ('{"name": "x", "bytes": "", "message": "Call", "json": {"odd": 1}}', "`json` is no Call"),
+        ('{"name": "x", "bytes": "", "message": "loopguard.v1.Call"}', "needs `json`"),
+        (
+            '{"name": "x", "bytes": "", "message": "loopguard.v1.Nothing", "json": {}}',
+            "no message `loopguard.v1.Nothing`",
+        ),
+        (
+            '{"name": "x", "bytes": "", "message": "loopguard.v1.DESCRIPTOR", "json": {}}',
+            "no message `loopguard.v1.DESCRIPTOR`",
+        ),
+        ('{"name": "x", "bytes": "?", "message": "loopguard.v1.Call", "json": {}}', "`bytes` must be hexadecimal"),
+        (
+            '{"name": "x", "bytes": "", "message": "loopguard.v1.Call", "json": {"odd": 1}}',
+            "`json` is no loopguard",
+        ),
     ],
 )
 def test_what_it_does_not_know_ends_it(conformance: Loopguard, line: str, message: str) -> None:
@@ -107,11 +116,11 @@ def test_canon_vectors_are_compared_whole(conformance: Loopguard, data: bytes) -
 
 
 def test_wire_vectors_are_compared_both_ways(conformance: Loopguard) -> None:
-    case = {"name": "w", "message": "Call", "json": {"callId": "a", "argsJson": "e30="}}
+    case = {"name": "w", "message": "loopguard.v1.Call", "json": {"callId": "a", "argsJson": "e30="}}
 
-    good = base64.b64encode(b"\x0a\x01a\x1a\x02{}").decode()
+    good = b"\x0a\x01a\x1a\x02{}".hex()
     assert conformance(json.dumps(case | {"bytes": good})) == (0, "1 passed, 0 failed\n", "")
     for wrong in (b"\x0a\x01b\x1a\x02{}", b"\x1a\x02{}\x0a\x01a", b"\xff"):
-        code, out, _ = conformance(json.dumps(case | {"bytes": base64.b64encode(wrong).decode()}))
+        code, out, _ = conformance(json.dumps(case | {"bytes": wrong.hex()}))
         assert code == 1
         assert out.startswith("FAIL w: ")
