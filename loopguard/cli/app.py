@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from loopguard.cli.plain_text import plain
 from loopguard.errors import GuardUnavailable, InvalidInput, RunRefused
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def _complain(message: str) -> int:
     with contextlib.suppress(BrokenPipeError):
         # What was printed already comes first where both go to one terminal.
         sys.stdout.flush()
-    print(f"loopguard: {message}", file=sys.stderr)
+    print(plain(f"loopguard: {message}"), file=sys.stderr)
     return BAD_INPUT
 
 

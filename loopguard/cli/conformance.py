@@ -9,6 +9,7 @@ import typer
 
 from loopguard.cli.app import Failure
 from loopguard.cli.inputs import read_lines
+from loopguard.cli.plain_text import plain
 from loopguard.errors import GuardUnavailable, RunRefused
 from loopguard.trace import BLANK, BYTE_ORDER_MARK, Place, parse_object
 
@@ -35,7 +36,7 @@ def command(
         for name, problems in _run_file(path, server):
             tally["left out" if problems is None else "failed" if problems else "passed"] += 1
             for problem in (problems or ()) if not quiet else ():
-                print(f"FAIL {name}: {problem}")
+                print(plain(f"FAIL {name}: {problem}"))
         if tally.total() == before:
             raise Failure(f"{path}: no cases")
     left_out = f", {tally['left out']} left out (they need a server of their own)" if tally["left out"] else ""

@@ -12,6 +12,7 @@ import typer
 from loopguard.cli.app import Failure
 from loopguard.cli.difference import counting_difference
 from loopguard.cli.inputs import find_traces
+from loopguard.cli.plain_text import plain
 from loopguard.cli.story import Moment, Past, Storyteller
 from loopguard.model import Mode, Outcome
 
@@ -52,11 +53,11 @@ def command(
 def _print(moment: Moment) -> None:
     asked = moment.asked
     run = moment.run
-    print(f"run {run.run_id}, step {moment.step}, call {asked.call_id} ({asked.print.tool}), mode {run.mode}")
+    print(plain(f"run {run.run_id}, step {moment.step}, call {asked.call_id} ({asked.print.tool}), mode {run.mode}"))
     _print_verdict("asked", moment.verdict)
     if moment.outcome_verdict is not None:
         _print_verdict("outcome", moment.outcome_verdict)
-    print(f"arguments: {_cut(asked.args)}")
+    print(plain(f"arguments: {_cut(asked.args)}"))
     _print_counts(moment)
     letters = _Letters()
     mine = letters.call(asked)
@@ -94,11 +95,11 @@ def _print_verdict(on: str, verdict: Verdict) -> None:
             ("would be cleared by", finding.cleared_by),
         ):
             if value:
-                print(f"  {name}: {value}")
+                print(plain(f"  {name}: {value}"))
     if verdict.blocked_by:
-        print(f"  because of the call {verdict.blocked_by} of the same batch")
+        print(plain(f"  because of the call {verdict.blocked_by} of the same batch"))
     if verdict.note:
-        print(f"  note: {verdict.note}")
+        print(plain(f"  note: {verdict.note}"))
 
 
 def _print_counts(moment: Moment) -> None:
@@ -126,7 +127,7 @@ def _print_near_misses(moment: Moment) -> None:
         return
     print("\nnear misses:")
     for line in lines[:_NEAR_MISSES_MAX]:
-        print(f"  {line}")
+        print(plain(f"  {line}"))
     if len(lines) > _NEAR_MISSES_MAX:
         print(f"  and {len(lines) - _NEAR_MISSES_MAX} more")
 
@@ -213,6 +214,7 @@ def _cut(args: bytes | None) -> str:
 
 
 def _print_rows(rows: list[tuple[str, ...]]) -> None:
+    rows = [tuple(map(plain, row)) for row in rows]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for number, row in enumerate(rows):
         line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()

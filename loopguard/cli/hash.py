@@ -11,6 +11,7 @@ import typer
 from loopguard.cli.app import Failure
 from loopguard.cli.inputs import read_bytes
 from loopguard.cli.masks import bits_of, names_of
+from loopguard.cli.plain_text import plain
 
 if TYPE_CHECKING:
     from loopguard._core import Inspection
@@ -51,7 +52,7 @@ def command(
         print(f"digest     {found.digest.hex()}")
         print(f"flags      {', '.join(flags) or 'none'}")
         for kind, text, line in masked:
-            print(f"masked     {kind:<14} line {line}: {text}")
+            print(f"masked     {kind:<14} line {line}: {plain(text)}")
         if explain and not masked:
             print("masked     nothing")
     if explain and not as_json:

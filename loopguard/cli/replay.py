@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from loopguard.cli.inputs import STANDARD_INPUT, find_traces, read_lines
+from loopguard.cli.plain_text import plain
 from loopguard.cli.totals import Totals, print_comparison, print_worst
 from loopguard.errors import InvalidFrame, InvalidTrace
 from loopguard.model import Action, CallBatch, Mode, Outcome, RunOpen, Signal, Verdict
@@ -89,7 +90,7 @@ class Replay:
     def _tell_refused(self, place: str, error: InvalidFrame) -> None:
         self.refused += 1
         if self.refused <= _REFUSED_TOLD:
-            print(f"loopguard: {place}: frame refused, {error.reason}: {error}", file=sys.stderr)
+            print(plain(f"loopguard: {place}: frame refused, {error.reason}: {error}"), file=sys.stderr)
         elif self.refused == _REFUSED_TOLD + 1:
             print("loopguard: further refused frames are only counted", file=sys.stderr)
 

@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from loopguard.cli.plain_text import plain
 from loopguard.model import Action, Verdict
 
 if TYPE_CHECKING:
@@ -146,7 +147,8 @@ def _print_plain(alarms: Iterable[Alarm], guards: str) -> None:
         print(guards)
     for alarm in alarms:
         found = f" {alarm.detector} {alarm.level} {alarm.counts}" if alarm.detector else ""
-        print(f"{alarm.run_id} step {alarm.steps} {alarm.on} {alarm.tool} {alarm.action.value}{found}: {alarm.reason}")
+        head = f"{alarm.run_id} step {alarm.steps} {alarm.on} {alarm.tool} {alarm.action.value}"
+        print(plain(f"{head}{found}: {alarm.reason}"))
 
 
 def _print_rich(alarms: Iterable[Alarm], guards: str) -> None:
@@ -163,10 +165,10 @@ def _print_rich(alarms: Iterable[Alarm], guards: str) -> None:
             console.print(Text(_ROW.format("step", "verdict", "tool", "finding"), "bold"))
         if alarm.run_id != run_id:
             run_id = alarm.run_id
-            console.print(Text(run_id, "cyan"))
+            console.print(Text(plain(run_id), "cyan"))
         verdict = alarm.action.value + ("" if alarm.on == "call" else " (outcome)")
         found = f"{alarm.detector} {alarm.counts}" if alarm.detector else alarm.reason
-        line = Text(_ROW.format(alarm.steps, verdict, alarm.tool, found))
+        line = Text(_ROW.format(alarm.steps, verdict, plain(alarm.tool), plain(found)))
         line.stylize(_STYLES[alarm.action], _VERDICT_AT, _VERDICT_AT + len(verdict))
         console.print(line, soft_wrap=True)
     if run_id is None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from loopguard.cli.app import Failure
+from loopguard.cli.plain_text import plain
 from loopguard.errors import GuardUnavailable
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def command(
         except GuardUnavailable as gone:
             if not once:
                 raise
-            print(f"loopguard: {gone}; trying again", file=sys.stderr)
+            print(plain(f"loopguard: {gone}; trying again"), file=sys.stderr)
         time.sleep(_AGAIN_S)
 
 
@@ -116,7 +117,7 @@ def _as_text(response: pb.WatchResponse) -> str:
     elif kind == "finding":
         parts.append(_finding(event.finding))
     lost = f"… {response.lost} events lost\n" if response.lost else ""
-    return lost + " ".join(parts)
+    return lost + plain(" ".join(parts))
 
 
 def _finding(told: pb.FindingEvent) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from loopguard.cli.plain_text import plain
 from loopguard.model import Action
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def print_worst(totals: Totals, count: int = 10) -> None:
     print(totals.summary())
     for run in totals.worst(count):
         stop = f", stopped at {run.stopped}, {run.saved_calls} calls saved" if run.stopped is not None else ""
-        print(f"  {run.run_id}: {run.calls} calls, {run.detector} at {run.warned}{stop}")
+        print(plain(f"  {run.run_id}: {run.calls} calls, {run.detector} at {run.warned}{stop}"))
 
 
 def print_comparison(one: tuple[str, Totals], other: tuple[str, Totals]) -> None:
@@ -102,7 +103,7 @@ def print_comparison(one: tuple[str, Totals], other: tuple[str, Totals]) -> None
     for run_id, run in lefts.runs.items():
         twin = rights.runs.get(run_id)
         if twin is not None and (run.warned, run.stopped) != (twin.warned, twin.stopped):
-            print(f"  {run_id}: {left} {_steps(run)}; {right} {_steps(twin)}")
+            print(plain(f"  {run_id}: {left} {_steps(run)}; {right} {_steps(twin)}"))
 
 
 def _steps(run: RunTotal) -> str:

@@ -359,3 +359,46 @@ def test_a_surrogate_in_what_is_shown_is_no_traceback(loopguard: Loopguard, tmp_
 
     assert code == 2
     assert "unknown key" in err
+
+
+FORGED = "r\x1b[2J\nfake step\u2028\u202e\x9b"
+SHOWN = r"r\x1b[2J\nfake step\u2028\u202e\x9b"
+
+
+@pytest.mark.parametrize(
+    "arguments", [["replay"], ["replay", "--summary"], ["replay", "--compare", "balanced"], ["explain"]]
+)
+def test_text_of_a_trace_never_acts_on_the_terminal(loopguard: Loopguard, tmp_path: Path, arguments: list[str]) -> None:
+    path = tmp_path / "t.jsonl"
+    frames: list[object] = [{"open": {"runId": FORGED}}]
+    for number in range(11):
+        frames += [{"calls": [{"tool": FORGED, "callId": f"{FORGED}{number}"}]}, {"outcome": {"result": "text"}}]
+    path.write_text("".join(json.dumps(frame) + "\n" for frame in frames))
+
+    _, out, err = loopguard(*arguments, path)
+
+    assert SHOWN in out
+    assert not {"\x1b", "\u2028", "\u202e", "\x9b"} & set(out + err)
+    assert not any(line.startswith("fake") for line in out.splitlines())
+
+
+def test_the_table_of_a_terminal_shows_names_escaped(
+    loopguard: Loopguard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = trace(tmp_path / "t.jsonl", SAME_CALL.replace("read", r"t\nfake step\u0007") * 11, run_id=r"r\nfake")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+
+    _, out, _ = loopguard("replay", path)
+
+    assert r"t\nfake step\x07" in out
+    assert not any(line.lstrip().startswith("fake") for line in out.splitlines())
+
+
+def test_a_complaint_stays_one_line(loopguard: Loopguard, tmp_path: Path) -> None:
+    path = trace(tmp_path / "t.jsonl", SAME_CALL)
+
+    code, _, err = loopguard("explain", "--run", "a\nb\x1b", path)
+
+    assert code == 2
+    assert r"a\nb\x1b" in err
+    assert err.count("\n") == 1
