@@ -9,6 +9,7 @@ import pytest
 
 from loopguard import cli
 from loopguard._core import inspect
+from loopguard.cli import conformance as conformance_command
 
 Loopguard = Callable[..., tuple[int, str, str]]
 
@@ -124,3 +125,16 @@ def test_wire_vectors_are_compared_both_ways(conformance: Loopguard) -> None:
         code, out, _ = conformance(json.dumps(case | {"bytes": wrong.hex()}))
         assert code == 1
         assert out.startswith("FAIL w: ")
+
+
+def test_a_server_that_nobody_runs_is_told_once(
+    loopguard: Loopguard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "vectors.jsonl"
+    path.write_text(f"{GOOD}\n{GOOD}\n")
+    monkeypatch.setattr(conformance_command, "CONNECT_S", 0.1)
+
+    code, out, err = loopguard("conformance", "--server", f"unix:{tmp_path / 'nobody.sock'}", path)
+
+    assert (code, out) == (2, "")
+    assert err == f"loopguard: no service answers at unix:{tmp_path / 'nobody.sock'}\n"
