@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from loopguard.cli.app import Failure
 from loopguard.cli.inputs import STANDARD_INPUT, find_traces, read_lines
 from loopguard.cli.plain_text import plain
 from loopguard.cli.totals import Totals, print_comparison, print_worst
@@ -55,12 +56,14 @@ class Replay:
         self.runs = 0
         self.calls = 0
         self.refused = 0
+        self.frames = 0
 
     def play(self, path: str) -> Iterator[Judged]:
         """Yield the verdicts of one file; a frame that the engine refuses is told on standard error and passed over."""
         run: Run | None = None
         steps = _Steps()
         for item in read_trace(read_lines(path), path):
+            self.frames += 1
             if item.open is not None:
                 if run is not None:
                     self.engine.close(run.run_id)
@@ -161,6 +164,8 @@ def command(
 
     if mode.upper() not in tuple(Mode):
         raise typer.BadParameter(f"'{mode}' is not one of observe, enforce", param_hint="--mode")
+    if as_json and (compare or summary):
+        raise typer.BadParameter(f"--json prints verdicts, {'--compare' if compare else '--summary'} prints totals")
     configuration = configure(config, settings or [])
     replay = Replay(Engine(configuration), mode=Mode(mode.upper()), profile=profile)
     files = find_traces(paths)
@@ -168,16 +173,28 @@ def command(
         if STANDARD_INPUT in files:
             raise typer.BadParameter("standard input can be played once only", param_hint="--compare")
         twin = Replay(Engine(configuration), mode=replay.mode, profile=compare)
-        print_comparison((profile or configuration.profile, _total(files, replay)), (compare, _total(files, twin)))
+        totals = _total(files, replay)
+        _refuse_nothing(replay, paths)
+        print_comparison((profile or configuration.profile, totals), (compare, _total(files, twin)))
         return 0
     if summary:
         totals = _total(files, replay)
+        _refuse_nothing(replay, paths)
         print_worst(totals)
         return 1 if any(run.stopped is not None for run in totals.runs.values()) else 0
     judged = (item for path in files for item in replay.play(path))
     if as_json:
-        return replay_output.print_json(judged)
-    return replay_output.print_table(judged, replay, guards="" if config else replay_output.NO_CONFIGURATION)
+        code = replay_output.print_json(judged)
+    else:
+        code = replay_output.print_table(judged, replay, guards="" if config else replay_output.NO_CONFIGURATION)
+    _refuse_nothing(replay, paths)
+    return code
+
+
+def _refuse_nothing(replay: Replay, paths: list[str]) -> None:
+    # A pipe that broke before its first frame must not pass a gate.
+    if not replay.frames:
+        raise Failure(f"no frames in {', '.join(paths)}")
 
 
 def _total(files: list[str], replay: Replay) -> Totals:

@@ -402,3 +402,40 @@ def test_a_complaint_stays_one_line(loopguard: Loopguard, tmp_path: Path) -> Non
     assert code == 2
     assert r"a\nb\x1b" in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("options", [[], ["--json"], ["--summary"], ["--mode", "enforce"]])
+@pytest.mark.parametrize("data", [b"", b"\n\n"])
+def test_a_replay_of_nothing_passes_no_gate(
+    loopguard: Loopguard, monkeypatch: pytest.MonkeyPatch, options: list[str], data: bytes
+) -> None:
+    stdin(monkeypatch, data)
+
+    code, _, err = loopguard("replay", *options, "-")
+
+    assert (code, err) == (2, "loopguard: no frames in -\n")
+
+
+def test_a_comparison_of_nothing_is_refused(loopguard: Loopguard, tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.touch()
+
+    assert loopguard("replay", "--compare", "balanced", path) == (2, "", f"loopguard: no frames in {path}\n")
+
+
+def test_an_empty_file_beside_another_is_fine(loopguard: Loopguard, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.jsonl"
+    empty.touch()
+
+    code, _, err = loopguard("replay", empty, trace(tmp_path / "t.jsonl", SAME_CALL))
+
+    assert (code, err) == (0, "")
+
+
+@pytest.mark.parametrize("options", [["--summary"], ["--compare", "balanced"]])
+def test_totals_are_no_json(loopguard: Loopguard, tmp_path: Path, options: list[str]) -> None:
+    code, out, err = loopguard("replay", "--json", *options, trace(tmp_path / "t.jsonl", SAME_CALL))
+
+    assert (code, out) == (2, "")
+    assert options[0] in err
+    assert err.count("\n") == 1
