@@ -123,6 +123,7 @@ class Sessions:
         at = self._now()
         if known is not None and request.resume:
             _check_scheme(request)
+            self._engine.check(request)
             session = known
         else:
             if known is None:

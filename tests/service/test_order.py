@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import grpc.aio
 import pytest
@@ -8,7 +8,7 @@ from loopguard.server.settings import Settings
 
 from loopguard.v1 import guard_pb2 as pb
 from tests.service.conftest import running
-from tests.service.wire import Ended, Peer, batch, call, done, open_frame, refused
+from tests.service.wire import Ended, Peer, batch, call, done, open_frame, refused, violated_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -292,3 +292,30 @@ async def test_the_oldest_run_without_stream_makes_room() -> None:
         assert len(server.sessions) == 2
         await second.close()
         await third.close()
+
+
+@pytest.mark.parametrize(
+    ("fields", "key"),
+    [({"config": {"history_size": 0}}, "historySize"), ({"config": {"history_size": 5000}}, "historySize"),
+     ({"profile": "none"}, "profile")],
+)  # fmt: skip
+async def test_resuming_with_a_bad_configuration_is_refused_and_leaves_the_run(
+    guard: Callable[[], Peer], fields: dict[str, Any], key: str
+) -> None:
+    owner, other = guard(), guard()
+    await owner.open("r")
+
+    answer = await other.open("r", resume=True, **fields)
+
+    assert (refused(answer), violated_key(answer)) == ("INVALID_CONFIG", key)
+    await owner.close()
+
+
+async def test_a_resumed_run_keeps_its_configuration(guard: Callable[[], Peer]) -> None:
+    owner, other = guard(), guard()
+    first = await owner.open("r")
+
+    answer = await other.open("r", resume=True, config={"history_size": 77})
+
+    assert answer.opened.config == first.opened.config
+    await other.close()
