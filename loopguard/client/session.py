@@ -254,20 +254,15 @@ class RunSession:
     def receive(self, answer: Answer) -> None:
         """Take an answer of the server."""
         body = answer.body
-        if self.phase is Phase.OVER:
-            return
-        if self.phase is Phase.OPENING and self._many and self._is_of_older(answer):
+        if self.phase is Phase.OVER or self._is_of_older(answer):
             return
         if isinstance(body, Opened):
             self._take_opened(body)
         elif isinstance(body, RunEnded):
             self._take_end(body)
         elif self.phase is Phase.OPENING:
-            if isinstance(body, Refusal) and body.reason == Reason.SHUTTING_DOWN:
-                # `GoAway` has the whole stream begin anew elsewhere.
-                self.lost()
-            elif isinstance(body, Refusal) and answer.seq == 0:
-                self.end(error_of(body))
+            if isinstance(body, Refusal) and answer.seq == 0:
+                self._take_refused_open(body)
         elif isinstance(body, NeedResend):
             self._next_send = max(min(body.from_seq, self._last + 1), next(iter(self._entries), 1))
         elif answer.seq:
@@ -275,12 +270,21 @@ class RunSession:
         if answer.durable_seq:
             self._forget_to(answer.durable_seq)
 
+    def _take_refused_open(self, refusal: Refusal) -> None:
+        if refusal.reason == Reason.SHUTTING_DOWN:
+            # `GoAway` has the whole stream begin anew elsewhere.
+            self.lost()
+        else:
+            self.end(error_of(refusal))
+
     def _is_of_older(self, answer: Answer) -> bool:
         """Sort out what is said to those who had the run on this stream before; the newest has to have it in the end.
 
         The server answers an `open` of a run that the stream has by taking it away, and then takes another one.
         """
         body = answer.body
+        if not self._many or self.phase is not Phase.OPENING:
+            return False
         if isinstance(body, RunEnded) and body.reason is not EndReason.PROTOCOL:
             return self.opened is None and (not self._opening_sent or self._opens_ahead > 0)
         if not isinstance(body, Opened | RunEnded) and not (isinstance(body, Refusal) and answer.seq == 0):

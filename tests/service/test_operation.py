@@ -138,11 +138,11 @@ async def test_a_log_that_nobody_reads_stops_nothing(start: Callable[..., subpro
             frames.append(pb.GuardRequest(seq=seq, calls=batch(call(args={"same": 1}))))
             frames.append(pb.GuardRequest(seq=seq + 1, outcome=done()))
         frames.append(pb.GuardRequest(seq=9, close=pb.RunClose()))
-        message = pb.GuardManyRequest(runs=[pb.RunFrames(run_id="r", frames=frames)] * 500)
-        for _ in range(many_runs // 500):
+        message = pb.GuardManyRequest(runs=[pb.RunFrames(run_id="r", frames=frames)] * 250)
+        for _ in range(many_runs // 250):
             answer = await asyncio.wait_for(many.ask(message), 30)
             warned = [each.answers[7].verdicts.verdicts[0].action for each in answer.runs]
-            assert warned == [pb.ACTION_WARN] * 500
+            assert warned == [pb.ACTION_WARN] * 250
         await many.half_close()
 
     process.send_signal(signal.SIGTERM)
