@@ -79,7 +79,7 @@ def _check_json(of: str, **texts: object) -> None:
 def _word_of(kind: type[_Word], word: object) -> _Word:
     """Return the member of that name. Raises `InvalidFrame` for a word that is none."""
     try:
-        return kind(word)
+        return kind(str(word))
     except ValueError:
         known = ", ".join(kind)
         raise InvalidFrame(Reason.INVALID_FRAME, f"{word!r:.80} is no {kind.__name__.lower()}: {known}") from None
