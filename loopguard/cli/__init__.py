@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,15 +25,30 @@ _NEEDS = {
 _NEEDS_OF_ALL = ("cli", ("typer", "rich", "json5"))
 
 INTERRUPTED = 130
+BROKEN_PIPE = 141
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command line and exit: 0 fine, 1 something would be blocked or failed, 2 bad usage or input."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    unheard = sys.stdout is None
+    _replace_closed_streams()
+    if unheard and arguments[:1] != ["serve"]:
+        # A service speaks to its clients; of every other command only the code would be left.
+        print("loopguard: standard output is closed", file=sys.stderr)
+        sys.exit(2)
     try:
         code = run(arguments)
+        sys.stdout.flush()
     except KeyboardInterrupt:
         code = INTERRUPTED
+    except BrokenPipeError:
+        _drop_output()
+        code = BROKEN_PIPE
+    except OSError as error:
+        _drop_output()
+        print(f"loopguard: {error.strerror or error}", file=sys.stderr)
+        code = 2
     sys.exit(code)
 
 
@@ -56,6 +73,18 @@ def run(arguments: list[str]) -> int:
     from loopguard.cli.app import run_app
 
     return run_app(arguments, [first] if first in COMMANDS else COMMANDS)
+
+
+def _replace_closed_streams() -> None:
+    # Python has `None` for a stream whose descriptor was closed; input stays so, for its readers to tell.
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  # open until the end
+
+
+def _drop_output() -> None:
+    # The interpreter flushes at exit, which would complain a second time.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _installed(module: str) -> bool:

@@ -47,7 +47,7 @@ def find_traces(paths: Sequence[str]) -> list[str]:
 def read_lines(path: str) -> Iterator[bytes]:
     """Yield the lines of a file or, for `-`, of standard input; gzip is told by its first bytes."""
     if path == STANDARD_INPUT:
-        yield from _unpacked(sys.stdin.buffer, path)
+        yield from _unpacked(_standard_input(), path)
     else:
         with Path(path).open("rb") as stream:
             yield from _unpacked(stream, path)
@@ -55,7 +55,14 @@ def read_lines(path: str) -> Iterator[bytes]:
 
 def read_bytes(path: str) -> bytes:
     """Return all of a file or, for `-`, of standard input."""
-    return sys.stdin.buffer.read() if path == STANDARD_INPUT else Path(path).read_bytes()
+    return _standard_input().read() if path == STANDARD_INPUT else Path(path).read_bytes()
+
+
+def _standard_input() -> BinaryIO:
+    # Python has `None` for a stream whose descriptor was closed.
+    if sys.stdin is None:
+        raise Failure("standard input is closed")
+    return sys.stdin.buffer
 
 
 def _unpacked(raw: BinaryIO, path: str) -> Iterator[bytes]:

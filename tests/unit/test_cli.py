@@ -439,3 +439,31 @@ def test_totals_are_no_json(loopguard: Loopguard, tmp_path: Path, options: list[
     assert (code, out) == (2, "")
     assert options[0] in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ("hash - <&-", "standard input is closed"),
+        ("replay --json - <&-", "standard input is closed"),
+        ("doctor >&-", "standard output is closed"),
+        ("--version >&-", "standard output is closed"),
+        ("--version >/dev/full", "No space left on device"),
+        ("--help >/dev/full", "No space left on device"),
+        ("doctor >/dev/full", "No space left on device"),
+    ],
+)
+def test_a_stream_that_takes_nothing_is_told_in_a_line(words: str, complaint: str) -> None:
+    script = f'exec "$0" -c "from loopguard.cli import main; main()" {words}'
+
+    ended = subprocess.run(["sh", "-c", script, sys.executable], capture_output=True, text=True, check=False)
+
+    assert (ended.returncode, ended.stdout, ended.stderr) == (2, "", f"loopguard: {complaint}\n")
+
+
+def test_nobody_to_complain_to_is_silence() -> None:
+    script = 'exec "$0" -c "from loopguard.cli import main; main()" hash - <&- >&- 2>&-'
+
+    ended = subprocess.run(["sh", "-c", script, sys.executable], capture_output=True, check=False)
+
+    assert (ended.returncode, ended.stdout, ended.stderr) == (2, b"", b"")
