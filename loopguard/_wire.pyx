@@ -314,7 +314,7 @@ cdef Py_ssize_t count_inside(Span span, uint64_t wanted) noexcept nogil:
 
 
 def count_frames(bytes data not None):
-    """Count the frames of a `GuardManyRequest` without decoding them; a run without any or an odd field counts as one."""
+    """Count the frames of a `GuardManyRequest` without decoding them; a run with none is one, an odd field too."""
     cdef Span span = span_of(data)
     cdef Span inner
     cdef uint64_t tag = 0, number = 0
