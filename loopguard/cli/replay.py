@@ -166,7 +166,7 @@ def command(
         raise typer.BadParameter(f"'{mode}' is not one of observe, enforce", param_hint="--mode")
     if as_json and (compare or summary):
         raise typer.BadParameter(f"--json prints verdicts, {'--compare' if compare else '--summary'} prints totals")
-    configuration = configure(config, settings or [])
+    configuration = configure(config, settings or [], (profile, compare) if compare else (profile,))
     replay = Replay(Engine(configuration), mode=Mode(mode.upper()), profile=profile)
     files = find_traces(paths)
     if compare:

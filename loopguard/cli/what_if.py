@@ -16,11 +16,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def configure(path: str, settings: Sequence[str]) -> Configuration:
+#: Keys of `tools.loopDetection` that every profile reads.
+_OF_ALL = frozenset({"enabled", "failOpen", "postCompactionGuard.windowSize"})
+_KEYS_OF = {"openclaw": frozenset(FIELDS), "balanced": _OF_ALL | frozenset(KEYS)}
+
+
+def configure(path: str, settings: Sequence[str], profiles: Sequence[str] = ()) -> Configuration:
     """Return the configuration of a file (none: detection on, defaults) with `KEY=VALUE` settings laid over it.
 
     A key is one of `tools.loopDetection` or one of `loopguard.profiles.balanced`; `balanced.KEY` names the latter
-    only. Raises `InvalidConfig` and `Failure`.
+    only. One that none of `profiles` reads is refused; "" stands for the configuration's own, no profiles for any.
+    Raises `InvalidConfig` and `Failure`.
     """
     if not settings:
         return load_configuration(path) if path else Configuration.guarded()
@@ -34,7 +40,19 @@ def configure(path: str, settings: Sequence[str]) -> Configuration:
             raise Failure(f"--set {setting}: write KEY=VALUE")
         table, name = _home(data, key.strip())
         table[name] = _value(value.strip())
-    return Configuration(data, path or "--set")
+    configuration = Configuration(data, path or "--set")
+    _refuse_idle(settings, {name or configuration.profile for name in profiles})
+    return configuration
+
+
+def _refuse_idle(settings: Sequence[str], profiles: set[str]) -> None:
+    # A profile that does not exist is told by the engine.
+    if not profiles or not profiles <= _KEYS_OF.keys():
+        return
+    for setting in settings:
+        key = setting.partition("=")[0].strip()
+        if not any(key.removeprefix("balanced.") in _KEYS_OF[name] for name in profiles):
+            raise Failure(f"--set {key}: profile {' and '.join(sorted(profiles))} has no such key")
 
 
 def _home(data: dict[str, Any], key: str) -> tuple[dict[str, Any], str]:

@@ -67,6 +67,44 @@ def test_a_wrong_setting_is_refused(traces: Path, setting: str, capsys: pytest.C
     assert setting.split("=")[0] in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("options", "setting"),
+    [
+        ([], "repeat=4"),
+        ([], "balanced.repeat=4"),
+        (["--profile", "balanced"], "warningThreshold=4"),
+        (["--profile", "balanced", "--compare", "balanced"], "historySize=100"),
+    ],
+)
+def test_a_setting_that_the_profile_does_not_read_is_refused(
+    traces: Path, options: list[str], setting: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = run(["replay", *options, "--set", setting, str(traces / "runs.jsonl")])
+
+    shown = capsys.readouterr()
+    assert (code, shown.out) == (2, "")
+    assert shown.err.startswith(f"loopguard: --set {setting.split('=')[0]}: profile ")
+    assert shown.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "setting"),
+    [
+        ([], "warningThreshold=4"),
+        (["--compare", "balanced"], "repeat=4"),
+        (["--profile", "balanced"], "balanced.repeat=4"),
+        (["--profile", "balanced"], "postCompactionGuard.windowSize=2"),
+    ],
+)
+def test_a_setting_that_one_of_the_profiles_reads_is_taken(
+    traces: Path, options: list[str], setting: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = run(["replay", *options, "--set", setting, str(traces / "runs.jsonl")])
+
+    assert code in (0, 1)
+    assert capsys.readouterr().err == ""
+
+
 def test_a_sweep_shows_the_trade_off(traces: Path, capsys: pytest.CaptureFixture[str]) -> None:
     chart = traces / "chart.svg"
     labels = str(traces / "labels.json")
