@@ -10,9 +10,11 @@ import typer
 
 from loopguard.cli.app import Failure
 from loopguard.cli.inputs import read_bytes
+from loopguard.errors import InvalidConfig
 
 if TYPE_CHECKING:
     from loopguard.config import Configuration
+    from loopguard.server.settings import Settings
 
 app = typer.Typer(no_args_is_help=True, help="Check a configuration file, show what is in effect, print its schema.")
 
@@ -113,9 +115,28 @@ def _start(configuration: Configuration) -> None:
     from loopguard.engine import Engine
     from loopguard.server.settings import Settings, check_table
 
-    limits = Settings(**check_table(configuration)).limits()
-    engine = Engine(configuration, history_limit=limits.history_size)
+    settings = Settings(**check_table(configuration))
+    engine = Engine(configuration, history_limit=settings.limits().history_size)
     engine.check_examples()
+    with configuration.placing():
+        try:
+            _check_access(settings)
+        except InvalidConfig as mistake:
+            raise InvalidConfig(mistake.key, str(mistake), tuple(mistake.key.split("."))) from None
+
+
+def _check_access(settings: Settings) -> None:
+    """Check who could reach a service and with which files it would let them in, as its start does."""
+    from loopguard.server.exposure import check_exposure
+    from loopguard.server.tokens import Tokens
+
+    check_exposure(settings)
+    if settings.tokens_file is not None:
+        Tokens.load(settings.tokens_file)
+    if settings.tls_certificate is not None:
+        from loopguard.server.certificates import Certificate
+
+        Certificate.load(settings)
 
 
 def _twice(text: str) -> list[tuple[str, str]]:

@@ -149,3 +149,40 @@ def test_the_schema_names_every_key(loopguard: Loopguard) -> None:
     schema = json.loads(out)
     assert code == 0
     assert schema["properties"].keys() >= {"tools", "agents", "loopguard"}
+
+
+@pytest.mark.parametrize(
+    ("server", "message"),
+    [
+        ('tlsCertificate: "c.pem"', "`tlsCertificate` and `tlsKey` go together"),
+        ('tlsKey: "k.pem"', "`tlsCertificate` and `tlsKey` go together"),
+        ('tlsClientCa: "ca.pem"', "`tlsClientCa` needs"),
+        ('address: "0.0.0.0:50051"', "can be reached from elsewhere"),
+        ('tokensFile: "/nowhere/tokens"', "/nowhere/tokens: No such file"),
+        ('tlsCertificate: "/nowhere/c.pem", tlsKey: "/nowhere/k.pem"', "No such file"),
+    ],
+)
+def test_what_the_service_would_not_start_with_is_refused(
+    loopguard: Loopguard, file: Path, server: str, message: str
+) -> None:
+    file.write_text(f"{{loopguard: {{server: {{{server}}}}}}}")
+
+    code, out, err = loopguard("config", "check", file)
+
+    assert (code, out) == (2, "")
+    assert err.startswith(f"loopguard: {file}:")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_an_open_service_with_tokens_that_is_told_to_be_one_is_fine(
+    loopguard: Loopguard, file: Path, tmp_path: Path
+) -> None:
+    tokens = tmp_path / "tokens"
+    tokens.touch()
+    server = f'address: "0.0.0.0:50051", allowInsecure: true, tokensFile: {json.dumps(str(tokens))}'
+    file.write_text(f"{{loopguard: {{server: {{{server}}}}}}}")
+
+    code, _, err = loopguard("config", "check", file)
+
+    assert (code, err) == (0, "")
