@@ -42,7 +42,7 @@ def command(
     request = pb.WatchRequest(run_ids=run or (), agent_ids=agent or (), findings_only=findings)
     metadata = (("authorization", f"Bearer {_read(token_file).decode().strip()}"),) if token_file else ()
     authority = _read(ca) if ca else None
-    show = _as_json if as_json else _as_text
+    show = _as_json if as_json else event_line
     once = False
     while True:
         try:
@@ -102,7 +102,8 @@ def _as_json(response: pb.WatchResponse) -> str:
     return json.dumps(MessageToDict(response), ensure_ascii=False)
 
 
-def _as_text(response: pb.WatchResponse) -> str:
+def event_line(response: pb.WatchResponse) -> str:
+    """Return what people are shown of an event."""
     event = response.event
     moment = time.strftime("%H:%M:%S", time.localtime(event.time.seconds))
     parts = [moment, event.run_id]

@@ -12,6 +12,9 @@ import pytest
 
 from loopguard import cli
 from loopguard.cli import replay as replay_command
+from loopguard.cli import tail
+from loopguard.cli.plain_text import plain
+from loopguard.v1 import guard_pb2
 
 Loopguard = Callable[..., tuple[int, str, str]]
 
@@ -467,3 +470,26 @@ def test_nobody_to_complain_to_is_silence() -> None:
     ended = subprocess.run(["sh", "-c", script, sys.executable], capture_output=True, check=False)
 
     assert (ended.returncode, ended.stdout, ended.stderr) == (2, b"", b"")
+
+
+@pytest.mark.parametrize("code", [*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029, 0x202E, 0x2066])
+def test_plain_text_has_no_character_that_acts(code: int) -> None:
+    shown = plain(f"a{chr(code)}é")
+
+    assert shown.isprintable()
+    assert shown[0] + shown[-1] == "aé"
+    assert chr(code) not in shown
+
+
+def test_plain_text_leaves_letters_alone() -> None:
+    assert plain("Ünïcode 日本 \\ ok") == "Ünïcode 日本 \\ ok"
+
+
+def test_an_event_shows_names_escaped() -> None:
+    event = guard_pb2.Event(run_id=FORGED, agent_id=FORGED, finding=guard_pb2.FindingEvent(tool=FORGED))
+
+    shown = tail.event_line(guard_pb2.WatchResponse(event=event, lost=1))
+
+    assert shown.count(SHOWN) == 3
+    assert shown.splitlines()[0] == "… 1 events lost"
+    assert len(shown.splitlines()) == 2
