@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PROTOS_VENV := .venv-protos
-CORE_SOURCES := $(wildcard loopguard/*.pyx) $(wildcard loopguard/*.pxd) $(wildcard loopguard/native/*.hpp) setup.py
+SOURCES := $(wildcard loopguard/*.pyx) $(wildcard loopguard/*.pxd) $(wildcard loopguard/native/*.hpp) setup.py
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test lint format types bench soak protos clean
@@ -22,8 +22,7 @@ $(VENV)/.installed: pyproject.toml tools/system-packages.sh
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --group dev
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -e '.[server]' 2>$(VENV)/install.log \
 	  || { cat $(VENV)/install.log >&2; exit 1; }
-	@# The installation has built the extensions, so that `.built` has nothing to do until a source changes.
-	@touch $@ && touch $(VENV)/.built
+	@touch $@
 
 $(VENV)/.built: $(VENV)/.installed $(SOURCES)
 	@echo "bringing the extensions up to date"
