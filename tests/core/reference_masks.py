@@ -210,7 +210,7 @@ class _Scan:
             return False
         if not self.labels_moment(start):
             bracket = text[:start].endswith("[") and text[moment : moment + 1] == "]"
-            goes_on = re.compile(r"(?:--|[\]):])?[ \t]+[^\n]").match(text, moment)
+            goes_on = re.compile(r"(?:--|[\]):])?[ \t]++[^\n]").match(text, moment)
             if not _opens_line(text, start) or not (clock or bracket) or not goes_on:
                 return False
             line_end = text.find("\n", moment)
