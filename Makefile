@@ -50,7 +50,8 @@ lint: setup types $(PROTOS_VENV)/.installed ## check style, layers and the proto
 	@tools/generate-protos.sh --lint
 
 types: setup ## check types against an installed copy
-	@rm -rf build/typed && $(BIN)/python -m pip install -q --no-deps --no-build-isolation --target build/typed .
+	@# Without what earlier builds left: a module that has moved would still be there.
+	@rm -rf build/typed build/lib* && $(BIN)/python -m pip install -q --no-deps --no-build-isolation --target build/typed .
 	@cd build/typed && ../../$(BIN)/mypy --config-file ../../pyproject.toml -p loopguard
 	@$(BIN)/mypy --config-file pyproject.toml tests/typing
 
