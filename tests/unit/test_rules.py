@@ -205,7 +205,7 @@ def test_the_names_of_masks_are_those_of_the_core() -> None:
 
 
 def test_no_json_parser_stands_before_a_digest() -> None:
-    files = [*(SOURCES / "fingerprint").rglob("*.py"), *(SOURCES / "rules").rglob("*.py")]
+    files = [*(SOURCES / "fingerprints").rglob("*.py"), *(SOURCES / "rules").rglob("*.py")]
     imported = {
         name.partition(".")[0]
         for file in files
