@@ -226,6 +226,12 @@ def test_logs_for_people(start: Callable[..., subprocess.Popen[str]]) -> None:
         json.loads(errors.splitlines()[0])
 
 
+#: Whoever runs the tests in the background has SIGINT ignored, and the children inherit that.
+INTERRUPTIBLE = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from loopguard.cli import main; main()"
+)
+
+
 async def test_tail_shows_what_is_found(tmp_path: Path) -> None:
     (tmp_path / "tokens").write_text(entry_of("acme", "secret"))
     (tmp_path / "token").write_text("secret\n")
@@ -235,7 +241,7 @@ async def test_tail_shows_what_is_found(tmp_path: Path) -> None:
             tail = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-c",
-                "from loopguard.cli import main; main()",
+                INTERRUPTIBLE,
                 "tail",
                 server.address,
                 "--token-file",
@@ -259,7 +265,7 @@ async def test_tail_shows_what_is_found(tmp_path: Path) -> None:
                 ]
             finally:
                 tail.send_signal(signal.SIGINT)
-                _, errors = await tail.communicate()
+                _, errors = await asyncio.wait_for(tail.communicate(), 20)
             while len(server.service.hub):
                 await asyncio.sleep(0.01)
 
