@@ -71,4 +71,4 @@ protos: $(PROTOS_VENV)/.installed ## regenerate loopguard/v1 from proto/
 clean: ## remove what was built; the virtual environments stay
 	rm -rf build dist *.egg-info loopguard/_*.cpp loopguard/*.so
 
--include native.mk
+-include native.mk clients/clients.mk
