@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from loopguard.codec import Received
 
     from .limits import Limits
-    from .sessions import Session, Sessions
+    from .session import Session
+    from .sessions import Sessions
 
 
 class Outlet(Protocol):
@@ -35,7 +36,7 @@ _NO_PROTOBUF = InvalidFrame(Reason.INVALID_FRAME, "a message that is no valid pr
 
 
 def _refuse_open(sessions: Sessions, refusal: InvalidFrame) -> bytes:
-    return codec.encode_answer(0, 0, 0, sessions.refuse(refusal))
+    return codec.encode_answer(0, 0, 0, sessions.intake.refuse(refusal))
 
 
 def _check_open(seq: int, frame: RunOpen | RefusedOpen) -> RunOpen:
@@ -69,7 +70,7 @@ class GuardConversation:
             raise self._end_of(session)
         if received is not None and type(received[2]) in _OPENS:
             raise out_of_order("a second `open`")
-        answer = self._sessions.receive(session, received)
+        answer = self._sessions.intake.receive(session, received)
         self._ended = session.owner is None
         return answer
 
@@ -138,7 +139,7 @@ class ManyConversation:
         if session is not None and session.owner is self:
             if received is not None and type(received[2]) in _OPENS:
                 return self._end_by_second_open(run_id, session)
-            answer = self._sessions.receive(session, received)
+            answer = self._sessions.intake.receive(session, received)
             if session.owner is None:
                 del self._runs[run_id]
             return answer
@@ -165,7 +166,7 @@ class ManyConversation:
         return self._protocol(last, last, out_of_order(f"a second `open` of run `{run_id}`"))
 
     def _protocol(self, seq: int, acked_seq: int, end: StreamEnd) -> bytes:
-        self._sessions.count_refusal(end.reason)
+        self._sessions.intake.count_refusal(end.reason)
         return codec.encode_answer(seq, acked_seq, 0, answer_codec.run_ended_body(EndReason.PROTOCOL, end.status))
 
     def _open(self, run_id: str, seq: int, frame: RunOpen | RefusedOpen) -> bytes:

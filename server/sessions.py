@@ -1,64 +1,33 @@
-"""A run as the wire sees it: who owns it, which frames were seen, what was answered."""
+"""All runs as the wire sees them: opened and resumed, let go of, forgotten."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from loopguard import answer_codec, codec
-from loopguard.codec import NoFrame
+from loopguard import answer_codec
 from loopguard.config.loop_detection import FIELDS
 from loopguard.errors import InvalidFrame, Reason
-from loopguard.model import DIGEST_SCHEME, CallBatch, EndReason, History, Opened, Outcome, RunOpen, Signal
+from loopguard.model import DIGEST_SCHEME, EndReason, Opened, RunOpen
 
+from .intake import Intake
 from .limits import LimitExceeded
 from .logs import log_failure
-from .status import StreamEnd, evicted, refusal_status, superseded
+from .session import Session
+from .status import evicted, superseded
 from .tenants import Tenants
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from loopguard.codec import Received
     from loopguard.config import LoopDetection
     from loopguard.engine import Engine
-    from loopguard.model import Frame
     from loopguard.run import Run
 
     from .limits import Limits
+    from .session import Owner
     from .tally import Tally
     from .tenants import Tenant
     from .watch import Hub
-
-_NO_PROTOBUF = InvalidFrame(Reason.INVALID_FRAME, "a message that is no valid protobuf")
-
-
-class Owner(Protocol):
-    """The stream that has a run."""
-
-    def run_ended(self, session: Session, reason: EndReason, end: StreamEnd) -> None:
-        """Tell the client that the stream has the run no longer."""
-
-
-class Session:
-    """One run's place in the conversation.
-
-    `answers` is a ring of the newest encoded bodies: that of frame n stands at (n - 1) modulo its size. It grows with
-    the run, so that a short run stays small.
-    """
-
-    __slots__ = ("answers", "epoch", "evicted", "last_seq", "opened_at", "owner", "run", "tenant", "used_at")
-
-    def __init__(self, run: Run, tenant: Tenant, epoch: int, at: float) -> None:
-        self.run = run
-        self.tenant = tenant
-        #: Whether it was taken from its stream because it was idle too long.
-        self.evicted = False
-        self.epoch = epoch
-        self.last_seq = 0
-        self.answers: list[bytes] = []
-        self.owner: Owner | None = None
-        self.opened_at = at
-        self.used_at = at
 
 
 def _to_block(config: LoopDetection) -> dict[str, Any]:
@@ -75,14 +44,6 @@ def _check_scheme(request: RunOpen) -> None:
         raise InvalidFrame(
             Reason.UNSUPPORTED_SCHEME, f"digest scheme {request.digest_scheme} is not served, {DIGEST_SCHEME} is"
         )
-
-
-def _expected(frame: Frame | RunOpen | InvalidFrame) -> Frame:
-    if isinstance(frame, InvalidFrame):
-        raise frame
-    if isinstance(frame, RunOpen):
-        raise InvalidFrame(Reason.INVALID_FRAME, "a second `open`")
-    return frame
 
 
 class Sessions:
@@ -102,6 +63,8 @@ class Sessions:
         self.draining = False
         self.tenants = Tenants(limits, now)
         self._by_run: dict[Run, Session] = {}
+        #: Takes the frames of the runs that are here.
+        self.intake = Intake(limits, tally, now=now, close=self._close)
 
     def __len__(self) -> int:
         return len(self._by_run)
@@ -159,15 +122,6 @@ class Sessions:
         self._tally.runs_ended[how] += 1
         self._hub.tell_finished(session.run, evicted=how != "closed")
 
-    def refuse(self, refusal: InvalidFrame) -> bytes:
-        """Count a refusal and return it as the body of an answer."""
-        self.count_refusal(refusal.reason)
-        return answer_codec.error_body(refusal_status(refusal))
-
-    def count_refusal(self, reason: Reason) -> None:
-        """Count a refusal that is answered by something else than a `FrameError`."""
-        self._tally.refusals[reason.value] += 1
-
     def _begin(self, request: RunOpen, tenant: str) -> Run:
         try:
             return self._engine.open(request, tenant=tenant)
@@ -217,71 +171,6 @@ class Sessions:
             )
         raise LimitExceeded(f"this tenant has {limits.runs_per_tenant} runs, all of them in use")
 
-    def receive(self, session: Session, received: Received | None) -> bytes:
-        """Take one frame of an open run and return its encoded answer; `None` is a message that can't be decoded."""
-        expected = session.last_seq + 1
-        if received is None:
-            seq, body = expected, self.refuse(_NO_PROTOBUF)
-        else:
-            seq, at, frame = received
-            if seq != expected:
-                return self._out_of_turn(session, seq, frame)
-            body = self._observe(session, frame, at)
-        session.last_seq = seq
-        size = self._limits.in_flight
-        if seq <= size:
-            session.answers.append(body)
-        else:
-            session.answers[(seq - 1) % size] = body
-        return codec.encode_answer(seq, seq, 0, body)
-
-    def _out_of_turn(self, session: Session, seq: int, frame: Frame | RunOpen | InvalidFrame) -> bytes:
-        last = session.last_seq
-        if seq > last:
-            body = answer_codec.need_resend_body(last + 1)
-        elif seq == 0:
-            misplaced = InvalidFrame(Reason.INVALID_FRAME, "seq 0 belongs to `open`")
-            body = self.refuse(frame if isinstance(frame, NoFrame) else misplaced)
-        elif seq <= last - self._limits.in_flight:
-            message = f"the answer to frame {seq} is no longer kept; the oldest is {last - self._limits.in_flight + 1}"
-            body = self.refuse(InvalidFrame(Reason.ANSWER_EXPIRED, message))
-        else:
-            body = session.answers[(seq - 1) % self._limits.in_flight]
-        return codec.encode_answer(seq, last, 0, body)
-
-    def _observe(self, session: Session, frame: Frame | RunOpen | InvalidFrame, at: float | None) -> bytes:
-        session.used_at = now = self._now()
-        try:
-            # In the order of how often they come: nearly all frames are calls and outcomes.
-            if type(frame) is CallBatch:
-                if len(frame.calls) > self._limits.calls_per_batch:
-                    raise self._too_many(len(frame.calls))
-                session.tenant.charge(len(frame.calls), now)
-            elif type(frame) is not Outcome:
-                frame = _expected(frame)
-                if type(frame) is History:
-                    session.tenant.charge(len(frame.records), now)
-                if frame is Signal.CLOSE:
-                    self._forget(session, "closed")
-                    return answer_codec.ACK
-            answer = session.run.apply(frame, now - session.opened_at if at is None else at)
-        except InvalidFrame as refusal:
-            return self.refuse(refusal)
-        except Exception as failure:  # noqa: BLE001 - whatever fails in one frame, the run and its stream go on
-            log_failure("judging a frame", failure, session.run.run_id)
-            return self.refuse(InvalidFrame(Reason.INTERNAL, "judging this frame failed inside loopguard"))
-        if answer is None:
-            return answer_codec.ACK
-        if isinstance(answer, list):
-            self._tally.judge(answer)
-            return answer_codec.verdicts_body(answer)
-        self._tally.observe(answer)
-        return answer_codec.verdict_body(answer)
-
-    def _too_many(self, calls: int) -> InvalidFrame:
-        limit = self._limits.calls_per_batch
-        return InvalidFrame(Reason.TOO_MANY_CALLS, f"{calls} calls in one batch; at most {limit}")
-
     def charge(self, tenant: str, calls: int) -> None:
         """Count calls that belong to no run. Raises `LimitExceeded`."""
         self.tenants.of(tenant).charge(calls, self._now())
@@ -317,6 +206,9 @@ class Sessions:
             if owner is not None:
                 owner.run_ended(session, EndReason.EVICTED, evicted(session.run.run_id))
         return len(idle)
+
+    def _close(self, session: Session) -> None:
+        self._forget(session, "closed")
 
     def _forget(self, session: Session, how: str) -> None:
         session.owner = None

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from .limits import Limits
-    from .sessions import Session
+    from .session import Session
 
 
 class Tenant:
