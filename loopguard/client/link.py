@@ -6,6 +6,7 @@ import logging
 from collections import deque
 from enum import Enum
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
 
 from google.protobuf.message import DecodeError
 
@@ -26,6 +27,11 @@ MESSAGE_FRAMES: Final = 512
 MESSAGE_BYTES: Final = 1 << 20
 #: What goes before each frame of a run in such a message, at most.
 FRAME_WRAPPING_BYTES: Final = 6
+
+#: The metadata by which a proxy keeps the streams of a run together, and how much of a run's id it holds at most:
+#: what all proxies and servers let through.
+RUN_ID_METADATA: Final = "loopguard-run-id"
+RUN_ID_METADATA_BYTES: Final = 256
 
 #: gRPC's codes with which trying again is of no use: INVALID_ARGUMENT, PERMISSION_DENIED, FAILED_PRECONDITION, ABORTED,
 #: UNIMPLEMENTED, UNAUTHENTICATED.
@@ -105,6 +111,13 @@ class Link:
     def touch(self, session: RunSession) -> None:
         """Note that a run has something to send."""
         self._ready[session] = None
+
+    @property
+    def metadata(self) -> tuple[tuple[str, str], ...]:
+        """What the stream tells a proxy on its way: which run it is for. A stream of many runs is for none."""
+        if self.many:
+            return ()
+        return tuple((RUN_ID_METADATA, quote(run_id, safe="")[:RUN_ID_METADATA_BYTES]) for run_id in self.sessions)
 
     def connected(self) -> None:
         """Begin on a new stream."""

@@ -208,7 +208,7 @@ class _Stream:
         """Run one stream to its end; return whether to begin another one."""
         self.link.connected()
         self._changed.set()
-        call = self._open(metadata=self._settings.metadata)
+        call = self._open(metadata=(*self._settings.metadata, *self.link.metadata))
         writing = asyncio.create_task(self._write(call))
         refusal = None
         try:

@@ -223,7 +223,8 @@ class _Stream:
         over = threading.Event()
         with self.changed:
             self.link.connected()
-            self._call = call = self._open(self._messages(over), metadata=self._settings.metadata)
+            metadata = (*self._settings.metadata, *self.link.metadata)
+            self._call = call = self._open(self._messages(over), metadata=metadata)
             self.changed.notify_all()
         try:
             for data in call:

@@ -51,6 +51,10 @@ class LoopGuardServiceStub:
     FAILED_PRECONDITION (a frame before `RunOpen`, a second `RunOpen`, a frame after `RunClose`), ABORTED (the run was
     opened elsewhere, told by `RunEnded` before), UNAUTHENTICATED, RESOURCE_EXHAUSTED (limits) or UNAVAILABLE (drain,
     announced by `GoAway`). All of them carry `google.rpc.ErrorInfo` with an `ErrorReason`.
+
+    The metadata `loopguard-run-id` of a `Guard` stream is for proxies that keep the streams of a run together: the run's
+    id, trimmed, in UTF-8 with all bytes but letters, digits and `-._~` percent-encoded, and of that the first 256 bytes.
+    A `GuardMany` stream goes to one server, so it carries there what all its runs have in common, if anything.
     """
 
     @_typing.overload
@@ -97,6 +101,10 @@ class LoopGuardServiceAsyncStub(LoopGuardServiceStub):
     FAILED_PRECONDITION (a frame before `RunOpen`, a second `RunOpen`, a frame after `RunClose`), ABORTED (the run was
     opened elsewhere, told by `RunEnded` before), UNAUTHENTICATED, RESOURCE_EXHAUSTED (limits) or UNAVAILABLE (drain,
     announced by `GoAway`). All of them carry `google.rpc.ErrorInfo` with an `ErrorReason`.
+
+    The metadata `loopguard-run-id` of a `Guard` stream is for proxies that keep the streams of a run together: the run's
+    id, trimmed, in UTF-8 with all bytes but letters, digits and `-._~` percent-encoded, and of that the first 256 bytes.
+    A `GuardMany` stream goes to one server, so it carries there what all its runs have in common, if anything.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
@@ -139,6 +147,10 @@ class LoopGuardServiceServicer(metaclass=_abc_1.ABCMeta):
     FAILED_PRECONDITION (a frame before `RunOpen`, a second `RunOpen`, a frame after `RunClose`), ABORTED (the run was
     opened elsewhere, told by `RunEnded` before), UNAUTHENTICATED, RESOURCE_EXHAUSTED (limits) or UNAVAILABLE (drain,
     announced by `GoAway`). All of them carry `google.rpc.ErrorInfo` with an `ErrorReason`.
+
+    The metadata `loopguard-run-id` of a `Guard` stream is for proxies that keep the streams of a run together: the run's
+    id, trimmed, in UTF-8 with all bytes but letters, digits and `-._~` percent-encoded, and of that the first 256 bytes.
+    A `GuardMany` stream goes to one server, so it carries there what all its runs have in common, if anything.
     """
 
     @_abc_1.abstractmethod

@@ -222,6 +222,25 @@ async def test_of_a_run_opened_twice_by_one_client_the_newest_has_it(server: Ser
         await newest.close()
 
 
+async def test_a_stream_of_one_run_tells_proxies_which_run_it_is_for(
+    server: Server, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    admit, told = server.service.servicer._access.admit, []
+
+    def spy(metadata: Any) -> Any:
+        told.append([value for name, value in metadata if name == "loopguard-run-id"])
+        return admit(metadata)
+
+    monkeypatch.setattr(server.service.servicer._access, "admit", spy)
+    ids = {"a/b-1._~": "a%2Fb-1._~", " Jürgen 7 ": "J%C3%BCrgen%207", "x" * 300: "x" * 256}
+    async with Client(kind, server.address) as client:
+        for run_id in ids:
+            run = await client.open_run(run_id)
+            await run.close()
+
+    assert told == ([[]] if kind.endswith("many") else [[value] for value in ids.values()])
+
+
 async def test_of_many_openings_of_one_run_at_once_one_has_it(server: Server, kind: str) -> None:
     async with Client(kind, server.address) as client:
         tries = await asyncio.gather(*[client.open_run("r") for _ in range(8)], return_exceptions=True)
