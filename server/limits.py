@@ -29,7 +29,8 @@ class Limits:
     """What clients may send (told to them in `Opened` as far as it is about frames), and how much is kept for them.
 
     `idle_timeout_s` is how long a run may be silent on an open stream, `run_ttl_s` how long one without stream is kept
-    for resuming, `interrupted_runs` how many of those a tenant has at most.
+    for resuming, `interrupted_runs` how many of those a tenant has at most, `watch_events` how many of its events are
+    kept for watchers.
     """
 
     message_bytes: int = 16 * MIB
@@ -43,6 +44,7 @@ class Limits:
     runs_per_tenant: int = 100_000
     interrupted_runs: int = 50_000
     streams_per_connection: int = 1_000
+    watch_events: int = 4_096
     calls_per_s: float = 500_000.0
     run_ttl_s: float = 900.0
     idle_timeout_s: float = 3_600.0

@@ -8,12 +8,14 @@ import logging
 import math
 import socket
 import sys
+import time
 from typing import TYPE_CHECKING, Any, Final
 
 from loopguard.errors import InvalidConfig
 
 from .channel import Channel
 from .metrics import GAUGES
+from .parent_events import ParentEvents
 from .service import AddressUnavailable, check, open_admin
 from .tally import add_up
 
@@ -44,10 +46,9 @@ class _Hand:
         self.process = process
         self.channel = channel
         self.ready = asyncio.Event()
-        self.watched: list[str] = []
+        self.followed: set[str] = set()
         self.samples: list[Sample] = []
         self.tenants: dict[str, dict[str, int]] = {}
-        self.lost: dict[str, int] = {}
 
 
 class Parent:
@@ -66,6 +67,7 @@ class Parent:
         self._stopping = False
         self._port: socket.socket | None = None
         self._admin: Admin | None = None
+        self._events = ParentEvents(settings.watch_events, round(time.time() * 1e6))
 
     async def start(self) -> str:
         """Start all workers and return the address. Raises `AddressUnavailable`."""
@@ -103,7 +105,6 @@ class Parent:
                 self._restarts += 1
                 await asyncio.sleep(_PATIENCE_S)
                 continue
-            self._tell_watched(hand)
             if self._stopping:
                 hand.channel.send("drain")
             while (message := await hand.channel.receive()) is not None:
@@ -123,8 +124,6 @@ class Parent:
         # What it had counted has to stay counted: counters never go down.
         kept = [sample for sample in hand.samples if sample[0] not in _GAUGES]
         self._retired = add_up((self._retired, kept))
-        if hand.watched:
-            self._tell_watched()
 
     @property
     def _present(self) -> list[_Hand]:
@@ -139,26 +138,12 @@ class Parent:
             hand.samples = [(name, tuple(labels), _value(value)) for name, labels, value in message["samples"]]
             hand.tenants = message["tenants"]
             hand.channel.send("shares", tenants=self._shares_of(hand))
-        elif kind == "watched":
-            hand.watched = message["tenants"]
-            self._tell_watched()
-        elif kind == "event":
-            self._pass_on(message)
-
-    def _pass_on(self, message: Message) -> None:
-        tenant = message["tenant"]
-        for hand in self._present:
-            if tenant not in hand.watched:
-                continue
-            if hand.channel.is_full:
-                hand.lost[tenant] = hand.lost.get(tenant, 0) + 1 + message["lost"]
-            else:
-                hand.channel.send(**{**message, "lost": message["lost"] + hand.lost.pop(tenant, 0)})
-
-    def _tell_watched(self, newcomer: _Hand | None = None) -> None:
-        tenants = sorted({tenant for hand in self._present for tenant in hand.watched})
-        for hand in [newcomer] if newcomer is not None else self._present:
-            hand.channel.send("watched", tenants=tenants)
+        elif kind == "events":
+            self._events.take(message, self._present)
+        elif kind == "follow":
+            self._events.follow(hand, message["tenant"], message["request"])
+        elif kind == "unfollow":
+            hand.followed.discard(message["tenant"])
 
     def _shares_of(self, hand: _Hand) -> dict[str, dict[str, float]]:
         """Return what a worker may allow each tenant: calls in proportion to what is asked of it."""

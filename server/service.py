@@ -106,7 +106,7 @@ class Service:
         self._settings = settings
         self._parts: list[Part[Any]] = []
         self.tally = Tally()
-        self.hub = Hub(self.tally, clock)
+        self.hub = Hub(self.tally, clock, limits.watch_events)
         self._traces = traces or open_traces(settings.traces)
         self._engine = Engine(configuration, now=now, on_event=self._tell_finding, history_limit=limits.history_size)
         self._access = Access(self._load_tokens())

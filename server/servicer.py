@@ -11,7 +11,7 @@ import grpc.aio
 from google.protobuf.message import DecodeError
 
 from loopguard import answer_codec
-from loopguard.errors import InvalidInput, Reason
+from loopguard.errors import InvalidFrame, InvalidInput, Reason
 from loopguard.fingerprints.masked import inspect_masked
 from loopguard.model import DIGEST_SCHEME
 from loopguard.v1 import guard_pb2 as pb
@@ -185,8 +185,8 @@ class Servicer:
                     self._hub.remove(grant.tenant, watcher)
         except DecodeError:
             await self._refuse(context, StreamEnd(Reason.INVALID_FRAME, "a message that is no valid protobuf"))
-        except LimitExceeded as full:
-            await self._refuse(context, StreamEnd(full.reason, str(full)))
+        except InvalidFrame as refused:
+            await self._refuse(context, StreamEnd(refused.reason, str(refused)))
         except StreamEnd as end:
             await self._refuse(context, end)
 

@@ -55,6 +55,7 @@ class LimitSettings(_Table):
     runs_per_tenant: Count = _DEFAULTS.runs_per_tenant
     interrupted_runs: Count = _DEFAULTS.interrupted_runs
     streams_per_connection: Count = _DEFAULTS.streams_per_connection
+    watch_events: Count = _DEFAULTS.watch_events
     calls_per_s: Rate = _DEFAULTS.calls_per_s
     run_ttl_s: Seconds = _DEFAULTS.run_ttl_s
     idle_timeout_s: Seconds = _DEFAULTS.idle_timeout_s

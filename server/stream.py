@@ -103,9 +103,7 @@ class Watching:
         self._serving: asyncio.Task[None] | None = None
 
     async def serve(self) -> None:
-        """Write events until the client goes. Raises `StreamEnd` where the stream has to end."""
-        # Tells the client that from now on nothing is missed.
-        await self._context.send_initial_metadata(())
+        """Write events until the client goes. Raises `StreamEnd` or `InvalidFrame` where the stream has to end."""
         self._serving = asyncio.create_task(self._write())
         try:
             await self._serving
@@ -117,6 +115,11 @@ class Watching:
             self._serving.cancel()
 
     async def _write(self) -> None:
+        announced = await self._watcher.begin()
+        # Tells the client that from now on nothing is missed.
+        await self._context.send_initial_metadata(())
+        if announced:
+            await self._context.write(announced)
         while True:
             await self._context.write(await self._watcher.next())
 

@@ -15,6 +15,7 @@ import uvloop
 from loopguard.config import Configuration, load_configuration
 
 from .channel import Channel
+from .event_log import Told
 from .logs import logs_in_background, set_up_logs
 from .service import Service
 from .settings import Settings
@@ -22,8 +23,9 @@ from .settings import Settings
 if TYPE_CHECKING:
     from .channel import Message
 
-#: How often the parent hears what is counted here.
+#: How often the parent hears what is counted here, and for how long events are gathered for it.
 REPORT_S: Final = 0.25
+FORWARD_S: Final = 0.01
 
 
 class Worker:
@@ -33,10 +35,15 @@ class Worker:
         self._service = service
         self._channel = channel
         self._stopping = asyncio.Event()
-        self._lost: dict[str, int] = {}
-        hub = service.hub
-        hub.forward = self._forward
-        hub.on_change = lambda: channel.send("watched", tenants=hub.watched)
+        self._told: list[tuple[str, Told]] = []
+        #: How many events of a tenant did not get as far as the parent.
+        self._skipped: dict[str, int] = {}
+        #: Of each tenant that is watched here, which request for its events counts, and whether its answer has begun.
+        self._asked: dict[str, int] = {}
+        self._following: set[str] = set()
+        self._requests = 0
+        service.hub.forward = self._forward
+        service.hub.on_change = self._watch
 
     async def run(self) -> None:
         """Serve until the parent says so or is gone, or a SIGTERM comes."""
@@ -50,6 +57,7 @@ class Worker:
         tasks = [asyncio.create_task(self._listen()), asyncio.create_task(self._report())]
         await self._stopping.wait()
         await self._service.stop()
+        self._send_told()
         self._tell_counts()
         for task in tasks:
             task.cancel()
@@ -58,14 +66,21 @@ class Worker:
     async def _listen(self) -> None:
         while (message := await self._channel.receive()) is not None:
             self._obey(message)
+            # However much has come at once, verdicts are not to wait for all of it.
+            await asyncio.sleep(0)
         self._stopping.set()
 
     def _obey(self, message: Message) -> None:
         kind = message["kind"]
-        if kind == "event":
-            self._service.hub.deliver(*from_event(message))
-        elif kind == "watched":
-            self._service.hub.watched_elsewhere = frozenset(message["tenants"])
+        if kind == "events":
+            self._deliver(message["tenant"], message["events"])
+        elif kind == "following":
+            if self._asked.get(message["tenant"]) == message["request"]:
+                self._following.add(message["tenant"])
+        elif kind == "followed":
+            tenant = message["tenant"]
+            if tenant in self._following:
+                self._service.hub.delivered(tenant, message["log_id"], message["last_id"])
         elif kind == "shares":
             tenants = self._service.sessions.tenants
             for name, share in message["tenants"].items():
@@ -91,36 +106,49 @@ class Worker:
             tenant.asked = 0
         self._channel.send("report", samples=self._service.samples(), tenants=tenants)
 
-    def _forward(self, tenant: str, run_id: str, agent_id: str, is_finding: bool, response: bytes, _lost: int) -> None:
+    def _watch(self, tenant: str, is_watched: bool) -> None:
+        self._following.discard(tenant)
+        if is_watched:
+            self._requests += 1
+            self._asked[tenant] = self._requests
+            self._channel.send("follow", tenant=tenant, request=self._requests)
+        else:
+            del self._asked[tenant]
+            self._channel.send("unfollow", tenant=tenant)
+
+    def _deliver(self, tenant: str, events: list[list[Any]]) -> None:
+        if tenant in self._following:
+            for event in events:
+                self._service.hub.deliver(tenant, _from_message(event))
+
+    def _forward(self, tenant: str, told: Told) -> None:
+        if not self._told:
+            asyncio.get_running_loop().call_later(FORWARD_S, self._send_told)
+        self._told.append((tenant, told))
+
+    def _send_told(self) -> None:
+        waiting, self._told = self._told, []
         if self._channel.is_full:
-            self._lost[tenant] = self._lost.get(tenant, 0) + 1
+            for tenant, _ in waiting:
+                self._skipped[tenant] = self._skipped.get(tenant, 0) + 1
             return
-        lost = self._lost.pop(tenant, 0)
-        self._channel.send("event", **to_event(tenant, run_id, agent_id, is_finding, response, lost))
+        by_tenant: dict[str, list[list[Any]]] = {}
+        for tenant, told in waiting:
+            by_tenant.setdefault(tenant, []).append(_to_message(told))
+        for tenant, events in by_tenant.items():
+            self._channel.send("events", tenant=tenant, skipped=self._skipped.pop(tenant, 0), events=events)
 
 
-def to_event(tenant: str, run_id: str, agent_id: str, is_finding: bool, response: bytes, lost: int) -> dict[str, Any]:
-    """Return an event as the fields of a message."""
-    return {
-        "tenant": tenant,
-        "run_id": run_id,
-        "agent_id": agent_id,
-        "is_finding": is_finding,
-        "response": base64.b64encode(response).decode(),
-        "lost": lost,
-    }
+def _to_message(told: Told) -> list[Any]:
+    return [told.event_id, told.run_id, told.agent_id, told.is_finding, base64.b64encode(told.encoded).decode()]
 
 
-def from_event(message: Message) -> tuple[str, str, str, bool, bytes, int]:
-    """Return what `Hub.deliver` takes."""
-    return (
-        message["tenant"],
-        message["run_id"],
-        message["agent_id"],
-        message["is_finding"],
-        base64.b64decode(message["response"]),
-        message["lost"],
-    )
+def _from_message(event: list[Any]) -> Told:
+    event_id, run_id, agent_id, is_finding, encoded = event
+    response = base64.b64decode(encoded)
+    told = Told(run_id, agent_id, is_finding, response, len(response))
+    told.event_id = event_id
+    return told
 
 
 async def _run(descriptor: int) -> None:

@@ -32,14 +32,28 @@ def command(
     run: Annotated[list[str] | None, typer.Option(metavar="ID", help="Only this run; may be repeated.")] = None,
     agent: Annotated[list[str] | None, typer.Option(metavar="ID", help="Only this agent; may be repeated.")] = None,
     findings: Annotated[bool, typer.Option("--findings", help="No starts and ends of runs.")] = False,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            metavar="POSITION",
+            help="Begin behind this event, LOG/EVENT of a `position` in --json, or with the `oldest`.",
+        ),
+    ] = None,
     token_file: Annotated[str | None, typer.Option(metavar="FILE", help="A file with the bearer token.")] = None,
     ca: Annotated[str | None, typer.Option(metavar="FILE", help="Use TLS, and trust this authority (PEM).")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object a line.")] = False,
 ) -> int:
-    """Show what a running service finds, from now on, until Ctrl-C. A service that goes away is waited for."""
+    """Show what a running service finds, from now on, until Ctrl-C.
+
+    A service that goes away is waited for, and asked for what was missed meanwhile.
+    """
     from loopguard.v1 import guard_pb2 as pb
 
-    request = pb.WatchRequest(run_ids=run or (), agent_ids=agent or (), findings_only=findings)
+    request = pb.WatchRequest(run_ids=run or (), agent_ids=agent or (), findings_only=findings, announce=True)
+    if since == "oldest":
+        request.oldest = True
+    elif since is not None:
+        request.after.CopyFrom(_position(since))
     metadata = (("authorization", f"Bearer {_read(token_file).decode().strip()}"),) if token_file else ()
     authority = _read(ca) if ca else None
     show = _as_json if as_json else event_line
@@ -47,8 +61,11 @@ def command(
     while True:
         try:
             for response in _watch(address, request, metadata, authority):
+                if once and response.position.log_id != request.after.log_id:
+                    print("loopguard: the service was started anew; what it told before that is gone", file=sys.stderr)
                 once = True
-                if response is not None:
+                request.after.CopyFrom(response.position)
+                if response.lost or response.HasField("event"):
                     print(show(response), flush=True)
         except GuardUnavailable as gone:
             if not once:
@@ -57,14 +74,24 @@ def command(
         time.sleep(_AGAIN_S)
 
 
+def _position(text: str) -> pb.EventPosition:
+    from loopguard.v1 import guard_pb2 as pb
+
+    log_id, _, event_id = text.rpartition("/")
+    try:
+        return pb.EventPosition(log_id=int(log_id or "0"), event_id=int(event_id))
+    except ValueError:
+        raise Failure(f"--since: `{text}` is neither `oldest` nor a position such as 1764547200000000/42") from None
+
+
 def _read(file: str) -> bytes:
     return Path(file).read_bytes()
 
 
 def _watch(
     address: str, request: pb.WatchRequest, metadata: Any, authority: bytes | None
-) -> Iterator[pb.WatchResponse | None]:
-    """Yield `None` once the service listens, then what it tells. Raises `GuardUnavailable` or `Failure`."""
+) -> Iterator[pb.WatchResponse]:
+    """Yield what the service tells. Raises `GuardUnavailable` or `Failure`."""
     import grpc
 
     from loopguard.v1 import guard_pb2_grpc
@@ -76,8 +103,6 @@ def _watch(
             raise GuardUnavailable(f"no service answers at {address}") from None
         call = guard_pb2_grpc.LoopGuardServiceStub(channel).Watch(request, metadata=metadata)
         try:
-            call.initial_metadata()
-            yield None
             yield from call
         except grpc.RpcError as error:
             code, details = error.code(), error.details()
@@ -104,6 +129,9 @@ def _as_json(response: pb.WatchResponse) -> str:
 
 def event_line(response: pb.WatchResponse) -> str:
     """Return what people are shown of an event."""
+    lost = f"… {response.lost} events lost" if response.lost else ""
+    if not response.HasField("event"):
+        return lost
     event = response.event
     moment = time.strftime("%H:%M:%S", time.localtime(event.time.seconds))
     parts = [moment, event.run_id]
@@ -117,8 +145,7 @@ def event_line(response: pb.WatchResponse) -> str:
         parts.append(f"{ended} after {event.run_finished.calls} calls")
     elif kind == "finding":
         parts.append(_finding(event.finding))
-    lost = f"… {response.lost} events lost\n" if response.lost else ""
-    return lost + plain(" ".join(parts))
+    return (lost and lost + "\n") + plain(" ".join(parts))
 
 
 def _finding(told: pb.FindingEvent) -> str:

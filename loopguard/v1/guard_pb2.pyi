@@ -1420,8 +1420,15 @@ class WatchRequest(_message.Message):
     RUN_IDS_FIELD_NUMBER: _builtins.int
     AGENT_IDS_FIELD_NUMBER: _builtins.int
     FINDINGS_ONLY_FIELD_NUMBER: _builtins.int
+    OLDEST_FIELD_NUMBER: _builtins.int
+    AFTER_FIELD_NUMBER: _builtins.int
+    ANNOUNCE_FIELD_NUMBER: _builtins.int
     findings_only: _builtins.bool
     """findings_only leaves out the start and end of runs."""
+    oldest: _builtins.bool
+    """oldest, if true, begins with the oldest event that is kept."""
+    announce: _builtins.bool
+    """announce asks for a first response without event, with the position from which the watch begins."""
     @_builtins.property
     def run_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """run_ids keeps events of these runs. Empty: all."""
@@ -1430,20 +1437,57 @@ class WatchRequest(_message.Message):
     def agent_ids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """agent_ids keeps events of these agents. Empty: all."""
 
+    @_builtins.property
+    def after(self) -> Global___EventPosition:
+        """after begins with the event behind this one. One that isn't known yet is refused. If it is of another log, the
+        service was started anew since: the watch begins with the oldest event that is kept.
+        """
+
     def __init__(
         self,
         *,
         run_ids: _abc.Iterable[_builtins.str] | None = ...,
         agent_ids: _abc.Iterable[_builtins.str] | None = ...,
         findings_only: _builtins.bool = ...,
+        oldest: _builtins.bool = ...,
+        after: Global___EventPosition | None = ...,
+        announce: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "begin", b"begin", "oldest", b"oldest"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "agent_ids", b"agent_ids", "announce", b"announce", "begin", b"begin", "findings_only", b"findings_only", "oldest", b"oldest", "run_ids", b"run_ids"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType_begin: _TypeAlias = _typing.Literal["oldest", "after"]  # noqa: Y015
+    _WhichOneofArgType_begin: _TypeAlias = _typing.Literal["begin", b"begin"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_begin) -> _WhichOneofReturnType_begin | None: ...
+
+Global___WatchRequest: _TypeAlias = WatchRequest  # noqa: Y015
+
+@_typing.final
+class EventPosition(_message.Message):
+    """EventPosition says where an event stands among those of its tenant."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LOG_ID_FIELD_NUMBER: _builtins.int
+    EVENT_ID_FIELD_NUMBER: _builtins.int
+    log_id: _builtins.int
+    """log_id names the log: another one when the service was started anew. In a request, 0 is the present one."""
+    event_id: _builtins.int
+    """event_id numbers the events of a tenant, from 1 on. In a request, 0 stands before all of them."""
+    def __init__(
+        self,
+        *,
+        log_id: _builtins.int = ...,
+        event_id: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["agent_ids", b"agent_ids", "findings_only", b"findings_only", "run_ids", b"run_ids"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["event_id", b"event_id", "log_id", b"log_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
-Global___WatchRequest: _TypeAlias = WatchRequest  # noqa: Y015
+Global___EventPosition: _TypeAlias = EventPosition  # noqa: Y015
 
 @_typing.final
 class WatchResponse(_message.Message):
@@ -1453,21 +1497,29 @@ class WatchResponse(_message.Message):
 
     EVENT_FIELD_NUMBER: _builtins.int
     LOST_FIELD_NUMBER: _builtins.int
+    POSITION_FIELD_NUMBER: _builtins.int
     lost: _builtins.int
-    """lost is the number of events dropped before this one because the watcher was too slow."""
+    """lost is the number of events before this one that are no longer kept: the watcher was too slow, or has resumed too
+    late. They are counted without regard to `run_ids`, `agent_ids` and `findings_only`.
+    """
     @_builtins.property
     def event(self) -> Global___Event:
         """event is what happened."""
+
+    @_builtins.property
+    def position(self) -> Global___EventPosition:
+        """position is where the event stands, to resume `after` it."""
 
     def __init__(
         self,
         *,
         event: Global___Event | None = ...,
         lost: _builtins.int = ...,
+        position: Global___EventPosition | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["event", b"event"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["event", b"event", "position", b"position"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["event", b"event", "lost", b"lost"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["event", b"event", "lost", b"lost", "position", b"position"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

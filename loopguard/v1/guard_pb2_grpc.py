@@ -139,8 +139,8 @@ class LoopGuardServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Watch(self, request, context):
-        """Watch streams findings and the start and end of runs as they happen, from the moment of the call on. A watcher that
-        reads too slowly loses events and is told how many.
+        """Watch streams findings and the start and end of runs as they happen: from now on, or from any event on that is still
+        kept. A watcher that reads too slowly, or resumes too late, loses events and is told how many.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

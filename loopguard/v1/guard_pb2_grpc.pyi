@@ -71,8 +71,8 @@ class LoopGuardServiceStub:
     Fingerprint: _grpc.UnaryUnaryMultiCallable[_guard_pb2.FingerprintRequest, _guard_pb2.FingerprintResponse]
     """Fingerprint returns the canonical digest of JSON, for checking a client's own hashing."""
     Watch: _grpc.UnaryStreamMultiCallable[_guard_pb2.WatchRequest, _guard_pb2.WatchResponse]
-    """Watch streams findings and the start and end of runs as they happen, from the moment of the call on. A watcher that
-    reads too slowly loses events and is told how many.
+    """Watch streams findings and the start and end of runs as they happen: from now on, or from any event on that is still
+    kept. A watcher that reads too slowly, or resumes too late, loses events and is told how many.
     """
 
 @_typing.type_check_only
@@ -118,8 +118,8 @@ class LoopGuardServiceAsyncStub(LoopGuardServiceStub):
     Fingerprint: _aio.UnaryUnaryMultiCallable[_guard_pb2.FingerprintRequest, _guard_pb2.FingerprintResponse]  # type: ignore[assignment]
     """Fingerprint returns the canonical digest of JSON, for checking a client's own hashing."""
     Watch: _aio.UnaryStreamMultiCallable[_guard_pb2.WatchRequest, _guard_pb2.WatchResponse]  # type: ignore[assignment]
-    """Watch streams findings and the start and end of runs as they happen, from the moment of the call on. A watcher that
-    reads too slowly loses events and is told how many.
+    """Watch streams findings and the start and end of runs as they happen: from now on, or from any event on that is still
+    kept. A watcher that reads too slowly, or resumes too late, loses events and is told how many.
     """
 
 class LoopGuardServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -186,8 +186,8 @@ class LoopGuardServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _guard_pb2.WatchRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_guard_pb2.WatchResponse], _abc.AsyncIterator[_guard_pb2.WatchResponse]]:
-        """Watch streams findings and the start and end of runs as they happen, from the moment of the call on. A watcher that
-        reads too slowly loses events and is told how many.
+        """Watch streams findings and the start and end of runs as they happen: from now on, or from any event on that is still
+        kept. A watcher that reads too slowly, or resumes too late, loses events and is told how many.
         """
 
 def add_LoopGuardServiceServicer_to_server(servicer: LoopGuardServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

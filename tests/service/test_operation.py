@@ -16,8 +16,10 @@ import grpc.aio
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from loopguard.server.settings import Settings
+from loopguard.server.status import StreamEnd
 from loopguard.server.tokens import entry_of
 
+from loopguard.errors import Reason
 from loopguard.v1 import guard_pb2 as pb
 from tests.service.conftest import running
 from tests.service.test_process import address_of, start
@@ -279,6 +281,59 @@ async def test_tail_shows_what_is_found(tmp_path: Path) -> None:
                     "r (a) WARN exec: generic_repeat 3/3 [c1, c2, c3]\n",
                     "r (a) closed after 4 calls\n",
                 ]
+
+
+async def test_tail_asks_for_what_it_missed_while_the_service_was_away(tmp_path: Path) -> None:
+    settings = Settings(address=f"unix:{tmp_path}/socket", drain_grace_s=0)
+
+    async def play(run_id: str) -> None:
+        async with grpc.aio.insecure_channel(settings.address) as channel:
+            peer = Peer(channel)
+            await peer.open(run_id)
+            await peer.close()
+
+    async def lines(count: int) -> list[str]:
+        assert tail.stdout is not None
+        told = [(await asyncio.wait_for(tail.stdout.readline(), 20)).decode() for _ in range(count)]
+        return [line.split(" ", 1)[1] for line in told]
+
+    async with running(settings) as server:
+        await play("before")
+        tail = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", INTERRUPTIBLE, "tail", settings.address, "--since", "oldest"),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        first = await lines(2)
+        for watching in server.service.servicer._watching:
+            watching.end(StreamEnd(Reason.SHUTTING_DOWN, "gone for a moment"))
+        await play("meanwhile")
+        second = await lines(2)
+    async with running(settings):
+        await play("anew")
+        third = await lines(2)
+        tail.send_signal(signal.SIGINT)
+        _, errors = await asyncio.wait_for(tail.communicate(), 20)
+
+    told = (("before", first), ("meanwhile", second), ("anew", third))
+    for run_id, shown in told:
+        assert shown == [f"{run_id} started\n", f"{run_id} closed after 0 calls\n"]
+    assert [line.partition(" (")[0] for line in errors.decode().splitlines()] == [
+        f"loopguard: the service at {settings.address} is gone",
+        f"loopguard: the service at {settings.address} is gone",
+        "loopguard: the service was started anew; what it told before that is gone",
+    ]
+
+
+@pytest.mark.parametrize("since", ["new", "1/", "1/x", "-1", "1/2/3", str(1 << 64)])
+def test_tail_refuses_what_is_no_position(since: str) -> None:
+    command = [sys.executable, "-c", "from loopguard.cli import main; main()", "tail", f"--since={since}"]
+
+    tail = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+
+    assert (tail.returncode, tail.stdout) == (2, "")
+    assert tail.stderr.startswith(f"loopguard: --since: `{since}` is neither")
+    assert tail.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize(("token", "said"), [(None, "UNAUTHENTICATED"), ("wrong", "UNAUTHENTICATED")])

@@ -8,7 +8,7 @@ import grpc.aio
 import pytest
 from google.rpc import status_pb2
 from loopguard.server.settings import Settings
-from loopguard.server.watch import QUEUE_EVENTS, WATCHERS_PER_TENANT
+from loopguard.server.watch import WATCHERS_PER_TENANT
 
 from loopguard.v1 import guard_pb2 as pb
 from tests.service.conftest import running
@@ -156,9 +156,56 @@ async def test_a_watcher_that_does_not_read_loses_events_and_holds_up_nobody(
 
     assert told + lost == 2 * batches * runs
     assert lost > 0
-    assert told >= QUEUE_EVENTS
     assert server.service.tally.events_lost == lost
     slow.call.cancel()
+
+
+@pytest.mark.parametrize(("fields", "lost"), [({"oldest": True}, 4), ({"after": pb.EventPosition(event_id=3)}, 1)])
+async def test_of_more_events_than_are_kept_the_oldest_are_gone(fields: dict[str, Any], lost: int) -> None:
+    settings = Settings(address="127.0.0.1:0", drain_grace_s=0, watch_events=2)
+    async with running(settings) as server, grpc.aio.insecure_channel(server.address) as channel:
+        for run_id in ("a", "b", "c"):
+            peer = Peer(channel)
+            await peer.open(run_id)
+            await peer.close()
+
+        watch = await Watch(channel, **fields).begun()
+
+        responses = [await watch.next() for _ in range(2)]
+        assert [(each.event.run_id, each.lost) for each in responses] == [("c", lost), ("c", 0)]
+        watch.call.cancel()
+
+
+async def test_a_watch_is_resumed_where_it_was(channel: grpc.aio.Channel, guard: Callable[[], Peer]) -> None:
+    async def play(run_id: str) -> None:
+        peer = guard()
+        await peer.open(run_id)
+        await peer.close()
+
+    watch = await Watch(channel, announce=True).begun()
+    begin = await watch.next()
+    await play("a")
+    seen = await watch.next()
+    watch.call.cancel()
+    await play("b")
+
+    again = await Watch(channel, after=seen.position).begun()
+    from_begin = await Watch(channel, after=begin.position).begun()
+
+    assert not begin.HasField("event")
+    assert (seen.event.run_id, seen.event.WhichOneof("kind")) == ("a", "run_started")
+    missed = [await again.next() for _ in range(3)]
+    assert [each.event.run_id for each in missed] == ["a", "b", "b"]
+    assert [each.position.event_id - begin.position.event_id for each in missed] == [2, 3, 4]
+    assert (await from_begin.next()).event == seen.event
+    again.call.cancel()
+    from_begin.call.cancel()
+
+
+async def test_an_event_that_is_not_yet_there_is_refused(channel: grpc.aio.Channel) -> None:
+    watch = Watch(channel, after=pb.EventPosition(event_id=10**6))
+
+    assert await watch.refusal() == ("INVALID_ARGUMENT", "INVALID_FRAME")
 
 
 async def test_a_tenant_watches_its_own_runs_only(tmp_path: Path) -> None:
@@ -175,10 +222,20 @@ async def test_a_tenant_watches_its_own_runs_only(tmp_path: Path) -> None:
             await loop(peer)
             await peer.close()
 
-        seen = [(await theirs.next()).event.run_id for _ in range(3)]
+        seen = [await theirs.next() for _ in range(3)]
+        resumed = await Watch(channel, bearer("b"), oldest=True).begun()
+        again = [await resumed.next() for _ in range(3)]
 
-        assert seen == ["mine"] * 3
-        assert (await ours.next()).event.run_id == "secret"
+        assert [response.event.run_id for response in seen] == ["mine"] * 3
+        # That others have events shows in no number either.
+        assert [response.position.event_id for response in seen] == [1, 2, 3]
+        assert [response.event.run_id for response in again] == ["mine"] * 3
+        first = await ours.next()
+        assert first.event.run_id == "secret"
+        stolen = Watch(channel, bearer("b"), after=pb.EventPosition(log_id=first.position.log_id, event_id=4))
+        assert await stolen.refusal() == ("INVALID_ARGUMENT", "INVALID_FRAME")
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(resumed.call.read(), 0.05)
         with pytest.raises(asyncio.TimeoutError):
             await asyncio.wait_for(named.call.read(), 0.05)
         assert await Watch(channel).refusal() == ("UNAUTHENTICATED", "UNAUTHENTICATED")

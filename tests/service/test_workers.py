@@ -114,6 +114,30 @@ async def test_both_serve_and_one_watcher_sees_the_runs_of_all(crew: Crew, chann
     assert crew.count("loopguard_workers") == 2
 
 
+async def test_what_is_kept_for_watchers_survives_the_worker_that_told_it(
+    crew: Crew, channels: list[grpc.aio.Channel]
+) -> None:
+    peers = await spread(crew, channels)
+    channels.append(crew.channel())
+    watch = await Watch(channels[-1], oldest=True).begun()
+    before = [await watch.next() for _ in peers]
+    victims = crew.process_ids
+
+    for victim in victims:
+        os.kill(victim, signal.SIGKILL)
+    await crew.until(lambda: len(crew.process_ids) == 2 and not set(victims) & set(crew.process_ids))
+    channels.append(crew.channel())
+    again = await Watch(channels[-1], after=before[0].position).begun()
+    late = Peer(channels[-1])
+    await late.open("late")
+
+    after = [await again.next() for _ in peers]
+    assert {each.event.run_id for each in before} == {f"r{number + 1}" for number in range(len(peers))}
+    assert [each.event.run_id for each in after] == [each.event.run_id for each in before[1:]] + ["late"]
+    assert sum(each.lost for each in before + after) == 0
+    await late.close()
+
+
 async def test_a_killed_worker_is_replaced_and_its_runs_are_told_again(
     crew: Crew, channels: list[grpc.aio.Channel]
 ) -> None:
