@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -14,6 +15,9 @@ from setuptools.command.build_ext import build_ext
 FLAGS = ["-std=c++17", "-fvisibility=hidden", "-Wall", "-Wextra", "-Wno-unused-parameter"]
 if "-O" not in os.environ.get("CFLAGS", ""):
     FLAGS.append("-O3")
+# The headers use what GCC and Clang have built in, 128-bit products among it, so on Windows clang-cl compiles them.
+CLANG_CL = "clang-cl"
+CLANG_CL_FLAGS = ["/std:c++17", "/O2", "/EHsc"]
 DISPATCHING = "#include <xxh_x86dispatch.h>\nint main() { return XXH3_128bits_withSeed(0, 0, 0).low64 == 1; }\n"
 PLAIN = "#include <xxhash.h>\nint main() { return XXH3_128bits_withSeed(0, 0, 0).low64 == 1; }\n"
 
@@ -29,7 +33,11 @@ class BuildCore(build_ext):
         """Settle the flags that depend on the machine."""
         wanted = os.environ.get("LOOPGUARD_HASH", "auto")
         sanitizers = os.environ.get("LOOPGUARD_SANITIZE", "")
+        on_windows = self.compiler.compiler_type == "msvc"
+        if on_windows:
+            self._use_clang_cl()
         for extension in self.extensions:
+            extension.extra_compile_args += CLANG_CL_FLAGS if on_windows else FLAGS
             if sanitizers:
                 flags = [
                     f"-fsanitize={sanitizers}",
@@ -51,6 +59,13 @@ class BuildCore(build_ext):
                 if wanted == "system":
                     sys.exit("LOOPGUARD_HASH=system: no program that uses libxxhash links here")
         super().build_extensions()
+
+    def _use_clang_cl(self) -> None:
+        program = shutil.which(CLANG_CL)
+        if program is None:
+            sys.exit(f"{CLANG_CL} is not on the path: it comes with LLVM, and with Visual Studio as a component of its own")
+        self.compiler.initialize()
+        self.compiler.cc = program
 
     def _links(self, source: str) -> bool:
         with tempfile.TemporaryDirectory() as folder:
@@ -80,17 +95,15 @@ setup(
                 "loopguard._core",
                 ["loopguard/_core.pyx"],
                 language="c++",
-                extra_compile_args=FLAGS,
                 depends=[str(path) for path in sorted(Path("loopguard/native").glob("*.hpp"))],
             ),
             Extension(
                 "loopguard._facts",
                 ["loopguard/_facts.pyx"],
                 language="c++",
-                extra_compile_args=FLAGS,
                 depends=[str(path) for path in sorted(Path("loopguard/native").glob("facts_*.hpp"))],
             ),
-            Extension("loopguard._wire", ["loopguard/_wire.pyx"], language="c++", extra_compile_args=FLAGS),
+            Extension("loopguard._wire", ["loopguard/_wire.pyx"], language="c++"),
         ]
     ),
 )

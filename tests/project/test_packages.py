@@ -90,7 +90,13 @@ def test_the_wheel_has_one_top_level_name_and_all_its_data(wheel: Path) -> None:
         assert shipped, pattern
         assert shipped <= names, pattern
     assert "loopguard/py.typed" in names
-    assert not [name for name in names if name.endswith((".pyx", ".hpp", ".cpp"))]
+    shipped_kinds = (".py", ".pyi", ".so", ".toml", ".proto", "/py.typed")
+    assert not [name for name in names if ".dist-info/" not in name and not name.endswith(shipped_kinds)]
+    tracked = run("git", "ls-files", "--cached", "--others", "--exclude-standard", cwd=ROOT).splitlines()
+    known = {name.replace("server/", "loopguard/server/").replace("proto/", "loopguard/proto/", 1) for name in tracked}
+    known |= set(tracked)
+    strangers = {name for name in names if not name.endswith(".so") and ".dist-info/" not in name} - known
+    assert not strangers
 
 
 def test_the_wheel_works_elsewhere(wheel: Path, tmp_path: Path) -> None:
