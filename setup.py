@@ -63,7 +63,7 @@ class BuildCore(build_ext):
     def _use_clang_cl(self) -> None:
         program = shutil.which(CLANG_CL)
         if program is None:
-            sys.exit(f"{CLANG_CL} is not on the path: it comes with LLVM, and with Visual Studio as a component of its own")
+            sys.exit(f"{CLANG_CL} is not on the path: it comes with LLVM, and as a component of Visual Studio")
         self.compiler.initialize()
         self.compiler.cc = program
 
