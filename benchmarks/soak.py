@@ -47,8 +47,9 @@ def main() -> int:
 
 async def soak(seconds: float, load: float) -> dict[str, Any]:
     with tempfile.NamedTemporaryFile("w", suffix=".json5") as file:
-        # Runs have to be forgotten in time, not only kept.
-        file.write("{loopguard: {server: {limits: {runTtlS: 5}}}, tools: {loopDetection: {enabled: true}}}")
+        # Runs have to be forgotten in time, not only kept, and events for watchers too.
+        limits = "{runTtlS: 5, watchEvents: 200}"
+        file.write(f"{{loopguard: {{server: {{limits: {limits}}}}}, tools: {{loopDetection: {{enabled: true}}}}}}")
         file.flush()
         command = ["-c", "from loopguard.cli import main; main()", "serve", "--port", "0", "--config", file.name]
         with running(command) as (address, process_id):
@@ -76,6 +77,7 @@ async def _soak(address: str, process_id: int, seconds: float, load: float) -> d
         "seconds": seconds,
         "calls_per_s": round(counts["calls"] / seconds),
         "calls_per_s_at_most": round(top.calls_per_s),
+        "load": round(counts["calls"] / seconds / top.calls_per_s, 3),
         **counts,
         "mib_first": round(settled[0][1], 1),
         "mib_last": round(settled[-1][1], 1),
