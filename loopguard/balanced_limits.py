@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from loopguard.config.places import show_value
 from loopguard.errors import InvalidConfig
 from loopguard.tool_class import ToolClass
 
@@ -78,7 +79,7 @@ def build_limits(table: Mapping[str, Any]) -> Limits:
         if key == "classes":
             values["classes"] = _classes(value)
         elif key not in KEYS:
-            _refuse(key, f"unknown key `{'.'.join((*_PATH, key))}`")
+            _refuse(key, f"unknown key `{'.'.join((*_PATH, key))}` (value {show_value(value)})")
         else:
             values[KEYS[key]] = _count(key, value)
     limits = Limits(**values)
@@ -96,7 +97,7 @@ def _count(key: str, value: object) -> int:
 
 def _classes(value: object) -> Mapping[str, ToolClass]:
     if not isinstance(value, dict):
-        _refuse("classes", "`loopguard.profiles.balanced.classes` must be an object: tool or pattern to class")
+        _refuse("classes", f"`loopguard.profiles.balanced.classes` must be an object, not {show_value(value)}")
     known = {tool_class.name.lower(): tool_class for tool_class in ToolClass}
     for name, tool_class in value.items():
         if tool_class not in known:

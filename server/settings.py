@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictStr, ValidationError
 from pydantic.alias_generators import to_camel
 
 from loopguard.config import Configuration, load_configuration
+from loopguard.config.places import show_value
 from loopguard.errors import InvalidConfig
 
 from .exposure import check_exposure
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 PREFIX = "LOOPGUARD_"
 #: Variables of that name that are read elsewhere (`_core`).
 _NOT_FIELDS = frozenset({"CPU"})
+#: How pydantic begins what it says of a rule.
+_SHOULD = re.compile(r"^(Input|String|Value error,) should")
 
 
 def _whole(value: object) -> object:
@@ -127,7 +131,9 @@ def check_table(configuration: Configuration) -> dict[str, Any]:
     with configuration.placing():
         if not isinstance(limits, dict):
             key = "loopguard.server.limits"
-            raise InvalidConfig(key, f"`{key}`: should be an object, not {limits!r}", ("loopguard", "server", "limits"))
+            raise InvalidConfig(
+                key, f"`{key}` must be an object, not {show_value(limits)}", ("loopguard", "server", "limits")
+            )
         values = _checked(ServerSettings, table, "loopguard.server.")
         return values | _checked(LimitSettings, limits, "loopguard.server.limits.")
 
@@ -172,5 +178,6 @@ def _checked(model: type[_Table], values: Mapping[str, Any], source: str) -> dic
     key = f"{source}{name if camel else name.upper() if source == PREFIX else name.replace('_', '-')}"
     path = tuple(key.split(".")) if camel else ()
     if first["type"] == "extra_forbidden":
-        raise InvalidConfig(key, f"unknown key `{key}`", path)
-    raise InvalidConfig(key, f"`{key}`: {first['msg'][0].lower()}{first['msg'][1:]}, not {first['input']!r}", path)
+        raise InvalidConfig(key, f"unknown key `{key}` (value {show_value(first['input'])})", path)
+    rule = _SHOULD.sub("must", first["msg"])
+    raise InvalidConfig(key, f"`{key}` {rule}, not {show_value(first['input'])}", path)

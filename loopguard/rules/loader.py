@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
 
+from loopguard.config.places import show_value
 from loopguard.errors import InvalidRule
 from loopguard.rules.path import DEEP, Path, PathError, parse_path
 from loopguard.rules.rule import KINDS, MASKS, SHAPES, TYPES, Condition, Prune, Rule, Target, Typed, Value
@@ -44,9 +45,10 @@ class Place:
         """Return the same place with a name in its message."""
         return Place(f"{self.text} {name}", self.path)
 
-    def refuse(self, message: str) -> NoReturn:
-        """Raise `InvalidRule` with a message about this place."""
-        raise InvalidRule(f"{message} at `{self.text}`", self.path)
+    def refuse(self, message: str, *value: object) -> NoReturn:
+        """Raise `InvalidRule` with a message about this place, and about the value that stands there."""
+        shown = f": {show_value(value[0])}" if value else ""
+        raise InvalidRule(f"{message}{shown} at `{self.text}`", self.path)
 
 
 def parse_rules(tables: object, source: str, *, examples: bool = False) -> tuple[Rule, ...]:
@@ -56,7 +58,7 @@ def parse_rules(tables: object, source: str, *, examples: bool = False) -> tuple
     """
     place = Place(source)
     if isinstance(tables, str) or not isinstance(tables, Sequence):
-        place.refuse("not a list of rules")
+        place.refuse("not a list of rules", tables)
     rules = tuple(_rule(table, place, number, examples) for number, table in enumerate(tables))
     seen: set[str] = set()
     for number, rule in enumerate(rules):
@@ -127,7 +129,7 @@ _PAIR = 2
 
 def _table(value: object, place: Place, readers: Mapping[str, Callable[[object, Place], Any]]) -> dict[str, Any]:
     if not isinstance(value, Mapping):
-        place.refuse("not a table")
+        place.refuse("not a table", value)
     for key in value:
         if key not in readers:
             raise InvalidRule(f"unknown key `{key}` at `{place.text}`", (*place.path, key))
@@ -136,13 +138,13 @@ def _table(value: object, place: Place, readers: Mapping[str, Callable[[object, 
 
 def _text(value: object, place: Place) -> str:
     if not isinstance(value, str) or not _NAME.fullmatch(value):
-        place.refuse("not a printable ASCII string")
+        place.refuse("not a printable ASCII string", value)
     return value
 
 
 def _flag(value: object, place: Place) -> bool:
     if not isinstance(value, bool):
-        place.refuse("neither true nor false")
+        place.refuse("neither true nor false", value)
     return value
 
 
@@ -158,7 +160,7 @@ def _one_of(words: Sequence[str], what: str) -> Callable[[object, Place], str]:
 def _list(read: Callable[[object, Place], _T]) -> Callable[[object, Place], tuple[_T, ...]]:
     def read_all(value: object, place: Place) -> tuple[_T, ...]:
         if isinstance(value, str) or not isinstance(value, Sequence):
-            place.refuse("not a list")
+            place.refuse("not a list", value)
         return tuple(read(item, place.item(number)) for number, item in enumerate(value))
 
     return read_all
@@ -176,7 +178,7 @@ def _some(read: Callable[[object, Place], _T]) -> Callable[[object, Place], tupl
 
 def _path(value: object, place: Place) -> Path:
     if not isinstance(value, str):
-        place.refuse("not a path")
+        place.refuse("not a path", value)
     try:
         return parse_path(value)
     except PathError as error:
@@ -201,7 +203,7 @@ def _scalar(value: object, place: Place) -> bytes:
 
 def _typed(value: object, place: Place) -> tuple[Typed, ...]:
     if not isinstance(value, Mapping):
-        place.refuse("not a table of names and types")
+        place.refuse("not a table of names and types", value)
     return tuple(
         Typed(_text(name, place), _one_of(TYPES, "type")(type_, place.at(str(name)))) for name, type_ in value.items()
     )
@@ -217,7 +219,7 @@ def _prune(value: object, place: Place) -> Prune:
 def _member(value: object, place: Place) -> Typed:
     members = _typed(value, place)
     if len(members) != 1:
-        place.refuse("not one member")
+        place.refuse("not one member", value)
     return members[0]
 
 
@@ -232,7 +234,7 @@ def _value(value: object, place: Place) -> Value:
 
 def _when(value: object, place: Place) -> tuple[Condition, ...]:
     if not isinstance(value, Mapping) or not value:
-        place.refuse("not a table of paths and values")
+        place.refuse("not a table of paths and values", value)
     return tuple(_condition(_plain_path(path, place), wanted, place.at(str(path))) for path, wanted in value.items())
 
 
@@ -249,7 +251,7 @@ def _condition(path: Path, wanted: object, place: Place) -> Condition:
 
 def _mask(value: object, place: Place) -> tuple[tuple[Path, tuple[str, ...]], ...]:
     if not isinstance(value, Mapping) or not value:
-        place.refuse("not a table of paths and kinds")
+        place.refuse("not a table of paths and kinds", value)
     kinds = _some(_one_of(MASKS, "mask kind"))
     return tuple((_path(path, place), kinds(names, place.at(str(path)))) for path, names in value.items())
 
@@ -275,13 +277,13 @@ def _tool(value: object, place: Place) -> str:
 def _pair(value: object, place: Place) -> tuple[str, ...]:
     pair = _list(_record)(value, place)
     if len(pair) != _PAIR:
-        place.refuse("not a pair of records")
+        place.refuse("not a pair of records", value)
     return pair
 
 
 def _record(value: object, place: Place) -> str:
     if not isinstance(value, str):
-        place.refuse("not a record as JSON text")
+        place.refuse("not a record as JSON text", value)
     return value
 
 

@@ -199,6 +199,9 @@ def test_an_agent_stands_in_a_file_once_and_has_an_id(agents: object) -> None:
         ({"tools": []}, "tools"),
         ({"agents": {"entries": []}}, "agents.entries"),
         ({"agents": {"list": {}}}, "agents.list"),
+        ({"agents": {"entries": {"a": 5}}}, "agents.entries.a"),
+        ({"agents": {"entries": {"a": "x"}}}, "agents.entries.a"),
+        ({"agents": {"list": [{}, []]}}, "agents.list.1"),
         ({"tools": {"loopDetection": 5}}, "tools.loopDetection"),
     ],
 )
@@ -210,7 +213,7 @@ def test_keys_of_others_are_ignored_and_top_level_ones_listed() -> None:
     data = {
         "gateway": {"port": 1},
         "tools": {"exec": {"host": "x"}, "loopDetection": {"enabled": True}},
-        "agents": {"defaults": {"model": "m"}, "list": [{"name": "no id"}, "not even an object"]},
+        "agents": {"defaults": {"model": "m"}, "list": [{"name": "no id"}, None]},
     }
 
     configuration = Configuration(data)

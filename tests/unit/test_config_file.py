@@ -170,3 +170,25 @@ def test_a_place_inside_of_what_is_not_there_is_its_parents() -> None:
     assert place_of("{a: {\nb: {}}}", ("a", "b", "c")) == (2, 1)
     assert place_of("{a: 1}", ("x",)) is None
     assert place_of("{not json5", ("x",)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("{tools: 5}", "1:2: `tools` must be an object, not 5"),
+        ("{agents: {entries: {a: {}, b: 'x'}}}", '1:28: `agents.entries.b` must be an object, not "x"'),
+        ("{agents: {entries: {a: {tools: [1]}}}}", "1:25: `agents.entries.a.tools` must be an object, not [1]"),
+        ("{agents: {list: {a: 1}}}", '1:11: `agents.list` must be an array, not {"a": 1}'),
+        ("{agents: {list: [null, true]}}", "1:24: `agents.list[1]` must be an object, not true"),
+        (
+            "{agents: {list: [{id: 5, tools: {loopDetection: {enabled: true}}}]}}",
+            "1:18: `agents.list[0]` has a loopDetection but no `id` that is a text, but 5",
+        ),
+        (
+            "{loopguard: {profiles: {balanced: {repeats: 5}}}}",
+            "1:36: unknown key `loopguard.profiles.balanced.repeats` (value 5)",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_value(text: str, complaint: str) -> None:
+    assert message_of(text) == f"f.json5:{complaint}"
