@@ -239,27 +239,28 @@ def serving(*arguments: str) -> Iterator[tuple[str, list[str]]]:
     command = [str(Path(sys.executable).with_name("loopguard")), "serve", *arguments]
     environment = {**os.environ, "LOOPGUARD_ADDRESS": "127.0.0.1:0"}
     server = subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8"
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
     )
     assert server.stdout is not None
+    assert server.stderr is not None
     overdue = threading.Timer(_PATIENCE_S, server.kill)
     overdue.start()
     try:
         lines = []
-        for line in server.stdout:
+        # The log is written in its own time, which may be after the line on standard output.
+        for line in server.stderr:
             lines.append(line)
-            if line.startswith("loopguard listening on "):
+            if '"event": "listening' in line:
                 break
-        else:
+        lines.append(server.stdout.readline())
+        if not lines[-1].startswith("loopguard listening on "):
             raise AssertionError(f"`{shlex.join(command)}` did not start: {''.join(lines)}")
         overdue.cancel()
         yield lines[-1].split()[-1], lines
     finally:
         overdue.cancel()
         server.terminate()
-        server.stdout.read()
-        server.wait()
-        server.stdout.close()
+        server.communicate()
 
 
 def read_tables(text: str) -> list[list[list[str]]]:
