@@ -6,7 +6,7 @@ PROTOS_VENV := .venv-protos
 SOURCES := $(wildcard loopguard/*.pyx) $(wildcard loopguard/*.pxd) $(wildcard loopguard/native/*.hpp) setup.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint format types bench soak protos clean
+.PHONY: help setup demo test lint format types bench soak packages protos clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -61,6 +61,9 @@ bench: setup ## measure the core beside what one would write without it
 
 soak: setup ## serve at 70 % load and look for growth (SOAK_ARGS="--seconds 45 --most 5" is the short form)
 	@$(BIN)/python benchmarks/soak.py $(SOAK_ARGS)
+
+packages: setup ## build sdist and wheel, and run the tests against the installed wheel
+	@tools/check-packages.sh
 
 format: setup ## format the Python code
 	@$(BIN)/ruff check --fix-only -q . && $(BIN)/ruff format -q .

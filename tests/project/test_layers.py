@@ -59,3 +59,13 @@ def names(path: Path) -> set[str]:
     return {
         node.attr for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Attribute)
     }
+
+
+def test_no_json_parser_stands_before_a_digest() -> None:
+    files = [*sources("loopguard/fingerprints"), *sources("loopguard/rules")]
+    imported = {name.partition(".")[0] for path in files for name in imports(path)}
+
+    assert len(files) > 8
+    assert imported <= {"__future__", "collections", "dataclasses", "enum", "fnmatch", "functools", "importlib",
+                        "loopguard", "operator", "re", "tomllib", "typing"}  # fmt: skip
+    assert "loads" not in (ROOT / "loopguard/_core.pyx").read_text("utf-8")

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import ast
-from pathlib import Path as File
 from typing import Any
 
 import pytest
 
-import loopguard
 from loopguard import _core
 from loopguard.errors import InvalidRule
 from loopguard.fingerprints import Fingerprinter, Kind, OutcomePrint
@@ -16,8 +13,6 @@ from loopguard.model import Call, Outcome, Status
 from loopguard.rules import FILES, RuleSet, load_rules
 from loopguard.rules.path import Path, PathError, parse_path, remainders
 from loopguard.rules.rule import MASKS
-
-SOURCES = File(loopguard.__file__).parent
 
 
 @pytest.mark.parametrize(
@@ -202,24 +197,3 @@ def test_an_unknown_profile() -> None:
 
 def test_the_names_of_masks_are_those_of_the_core() -> None:
     assert set(MASKS) == {"default", *_core.MASK_KINDS}
-
-
-def test_no_json_parser_stands_before_a_digest() -> None:
-    files = [*(SOURCES / "fingerprints").rglob("*.py"), *(SOURCES / "rules").rglob("*.py")]
-    imported = {
-        name.partition(".")[0]
-        for file in files
-        for node in ast.walk(ast.parse(file.read_text("utf-8")))
-        for name in (
-            [alias.name for alias in node.names]
-            if isinstance(node, ast.Import)
-            else [node.module or ""]
-            if isinstance(node, ast.ImportFrom)
-            else []
-        )
-    }
-
-    assert len(files) > 8
-    assert imported <= {"__future__", "collections", "dataclasses", "enum", "fnmatch", "functools", "importlib",
-                        "loopguard", "operator", "re", "tomllib", "typing"}  # fmt: skip
-    assert "loads" not in (SOURCES / "_core.pyx").read_text("utf-8")

@@ -11,7 +11,7 @@ from loopguard.balanced_limits import KEYS
 from loopguard.detectors import PROFILES
 from loopguard.guards.compaction import NAME as COMPACTION
 from loopguard.guards.identical_error import NAME as IDENTICAL_ERROR
-from tests.golden.documents import ROOT, read_tables
+from tests.project.documents import ROOT, read_tables
 
 CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
 LOOP_DETECTION = (ROOT / "docs" / "loop-detection.md").read_text(encoding="utf-8")

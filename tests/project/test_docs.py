@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.golden.documents import ROOT, Block, Player, anchors, read_blocks, read_links
+from tests.project.documents import ROOT, Block, Player, anchors, read_blocks, read_links
 
 #: The documents with examples, and what has to be found in each: a reader that finds nothing tests nothing.
 DOCUMENTS = {
