@@ -9,7 +9,7 @@ import pytest
 from loopguard.server.settings import PREFIX, load_settings
 
 from loopguard import cli
-from tests.golden.documents import ROOT
+from tests.project.documents import ROOT
 
 DEPLOY = ROOT / "deploy"
 UNIT = (DEPLOY / "loopguard.service").read_text(encoding="utf-8")
