@@ -98,6 +98,12 @@ setup(
                 depends=[str(path) for path in sorted(Path("loopguard/native").glob("*.hpp"))],
             ),
             Extension(
+                "loopguard._prints",
+                ["loopguard/_prints.pyx"],
+                language="c++",
+                depends=[str(path) for path in sorted(Path("loopguard/native").glob("*.hpp"))],
+            ),
+            Extension(
                 "loopguard._facts",
                 ["loopguard/_facts.pyx"],
                 language="c++",

@@ -133,7 +133,7 @@ def fastest(messages: int = 120, at_once: int = 4) -> float:
     limits = Limits()
     tally = Tally()
     engine = Engine(Configuration.guarded())
-    sessions = Sessions(engine, limits, Hub(tally, time.time), tally, now=time.monotonic, version="bench")
+    sessions = Sessions(engine, limits, Hub(tally, time.time, 0), tally, now=time.monotonic, version="bench")
     conversation = ManyConversation(sessions, limits, "", Silent())
     frames = Frames(Load(many=True, streams=1, size=64, seconds=0), 0)
     conversation.receive(frames.opening())

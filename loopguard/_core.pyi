@@ -11,6 +11,9 @@ DUPLICATE_KEY: Final = 4
 SURROGATE: Final = 8
 OPAQUE: Final = 16
 
+# What other extensions of this package take from it.
+__pyx_capi__: Final[dict[str, object]]
+
 #: Mask kind: the ids of paired wrapper markers round untrusted text become sixteen zeros, in keys too.
 WRAPPER_NONCE: Final[int]
 

@@ -92,7 +92,7 @@ cdef inline uint32_t check_mask(object mask) except? 0xFFFFFFFF:
     return <uint32_t>bits
 
 
-cdef inline bint write(
+cdef bint write(
     native.Arena& arena, const uint8_t* data, size_t size, size_t offset, uint32_t mask, const native.Rules* rules,
     bint spans
 ) except -1:
@@ -117,7 +117,7 @@ cdef bytes wheel_digest(const uint8_t* data, size_t size, uint64_t seed):
     return state.digest()
 
 
-cdef inline bytes digest_bytes(const uint8_t* data, size_t size, uint64_t seed):
+cdef bytes digest_bytes(const uint8_t* data, size_t size, uint64_t seed):
     cdef uint8_t digest[DIGEST_SIZE]
     if not native.kNativeHash:
         return wheel_digest(data, size, seed)
@@ -129,7 +129,7 @@ cdef inline bytes digest_bytes(const uint8_t* data, size_t size, uint64_t seed):
     return PyBytes_FromStringAndSize(<char*>digest, DIGEST_SIZE)
 
 
-cdef inline bytes digest_result(native.Arena& arena):
+cdef bytes digest_result(native.Arena& arena):
     cdef uint8_t digest[DIGEST_SIZE]
     if not native.kNativeHash:
         return wheel_digest(arena.text, arena.size, 0)
@@ -621,8 +621,6 @@ cdef inline string_view view_of(bytes text):
 @cython.final
 cdef class Names:
     """Member names to look up together."""
-    cdef tuple kept  # owns the bytes that the views look at
-    cdef vector[string_view] views
 
     def __cinit__(self, names):
         self.kept = tuple(quoted_name(name) for name in names)
@@ -758,13 +756,6 @@ cdef bytes digest_array(int tag, object values, bint* nonces):
     return masked
 
 
-cdef struct Reading:
-    int place
-    int otherwise
-    int kind
-    bint trims
-
-
 @cython.final
 cdef class Values:
     """The values that count of a result, and the members that are left out, read in one step from its parts.
@@ -773,10 +764,6 @@ cdef class Values:
     from 6 on that of a picked member; the place to read where nothing is found, -1 for none; the kind that counts, 0
     for any; the rest as a rule says it, empty for nothing. A member that is left out is (place, name).
     """
-    cdef vector[Reading] readings
-    cdef list exactly
-    cdef list defaults
-    cdef tuple left_out
 
     def __cinit__(self, values, left_out=()):
         cdef Reading reading

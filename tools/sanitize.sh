@@ -9,7 +9,7 @@ mkdir -p "$tree/tests"
 # A tree of its own: the sanitized extension must not get into the one that people use.
 cp -r loopguard conformance setup.py pyproject.toml README.md LICENSE "$tree/"
 cp -r tests/core "$tree/tests/"
-rm -f "$tree"/loopguard/_core*.so "$tree"/loopguard/_core.cpp
+rm -f "$tree"/loopguard/_core*.so "$tree"/loopguard/_core.cpp "$tree"/loopguard/_prints*.so "$tree"/loopguard/_prints.cpp
 cd "$tree"
 LOOPGUARD_SANITIZE=address,undefined "$python" setup.py -q build_ext --inplace
 # Python itself leaks at exit, and it is not the one that is checked here. libstdc++ has to be loaded before the sanitizer

@@ -7,10 +7,12 @@ from functools import cache
 from typing import Final, TypeVar
 
 from loopguard import _core
+from loopguard._prints import CallReader
 from loopguard.errors import InvalidFrame, InvalidRule, Reason
-from loopguard.fingerprints.judge import NO_RESULT, TAGS, Judge
+from loopguard.fingerprints.judge import NO_RESULT, Judge
 from loopguard.fingerprints.prints import CallPrint, Kind, OutcomePrint
 from loopguard.fingerprints.reading import Parts, core_rules, quoted
+from loopguard.fingerprints.short_way import TAGS
 from loopguard.model import Call, Outcome, Record, Status
 from loopguard.rules import Rule, RuleSet, load_rules
 from loopguard.rules.edit import edit_at
@@ -76,9 +78,13 @@ class Fingerprinter:
         Raises `InvalidFrame`: EMPTY_TOOL for a blank name, INVALID_FRAME for a digest of another size.
         """
         tool = self._tools.get(call.tool) or self._tool(call.tool)
+        args = call.args
+        if type(args) is bytes and args and tool.reader is not None and not call.args_digest:
+            made = tool.reader.print(args)
+            if made is not None:
+                return made
         action = ""
         flags = 0
-        args = call.args
         if call.args_digest:
             digest = _checked(call.args_digest, "argsDigest")
             action = call.action
@@ -99,6 +105,17 @@ class Fingerprinter:
 
         Raises `InvalidFrame` (INVALID_FRAME) for a digest that is not 16 bytes.
         """
+        status, result = outcome.status, outcome.result
+        # Nearly all outcomes say nothing but their result, and most of those are read in one step.
+        if type(result) is bytes and (status is _OK or status is None) and not (outcome.error or outcome.private):
+            judge = self._plans.get((call.tool, call.action)) or self._judge(call.tool, call.action)
+            if judge.reader is not None and result and not outcome.result_digest:
+                made = judge.reader.print(result)
+                if made is not None:
+                    return made
+        return self._outcome(call, outcome)
+
+    def _outcome(self, call: CallPrint, outcome: Outcome | Record) -> OutcomePrint:
         status = outcome.status
         digest = _checked(outcome.result_digest, "resultDigest") if outcome.result_digest else None
         if status is not _OK and status is not None and status in _NO_OUTCOME:
@@ -206,7 +223,7 @@ def tool_name(name: str) -> str:
 class _Tool:
     """What the arguments of one tool's calls are judged by."""
 
-    __slots__ = ("dropped", "name", "poll", "rules", "send", "send_actions")
+    __slots__ = ("dropped", "name", "poll", "reader", "rules", "send", "send_actions")
 
     def __init__(self, name: str, rules: tuple[Rule, ...], poll_tools: frozenset[str]) -> None:
         self.name = name
@@ -224,6 +241,11 @@ class _Tool:
         ]
         self.send = any(not target.actions for target in sends)
         self.send_actions = frozenset(action for target in sends for action in target.actions)
+        #: Reads arguments in one step, unless rules have to look at all of them.
+        self.reader: CallReader | None = None
+        if self.rules is None or self.dropped is not None:
+            polls = frozenset(_POLL_ACTIONS) if name == "process" else frozenset()
+            self.reader = CallReader(name, self.poll, polls, self.send, self.send_actions, self.dropped)
 
 
 _T = TypeVar("_T")

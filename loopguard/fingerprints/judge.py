@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from loopguard import _core
 from loopguard.fingerprints.reading import Parts, Reader, any_of, compiled, place_reader, quoted, test_of, value_reader
-from loopguard.rules.rule import KINDS
+from loopguard.fingerprints.short_way import TAGS, outcome_reader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from loopguard.rules.plan import Case, Plan
 
 NO_RESULT: Final[Parts] = (0, b"null", False, False, None, None, [])
-#: The tag byte before the values of each kind of outcome; a new kind goes to the end.
-TAGS: Final = {kind: number for number, kind in enumerate(("private", "digest", *KINDS), 1)}
 
 _NONCE: Final = _core.WRAPPER_NONCE
 
@@ -25,7 +23,7 @@ _NONCE: Final = _core.WRAPPER_NONCE
 class Judge:
     """The rules about one tool, made ready; `names` are what `_core.read_result` has to be asked for."""
 
-    __slots__ = ("_cases", "names", "vetoes")
+    __slots__ = ("_cases", "names", "reader", "vetoes")
 
     def __init__(self, plan: Plan, action: str) -> None:
         self.names = _core.Names(plan.names)
@@ -35,6 +33,8 @@ class Judge:
             shape: tuple(_Ready(case, plan.names, quoted(action.encode())) for case in cases)
             for shape, cases in plan.cases.items()
         }
+        #: Reads outcomes in one step that have neither failed nor an error; `None` where rules ask for more.
+        self.reader = outcome_reader(plan, self.names)
 
     def settle(self, shape: str, made: OutcomePrint, parts: Parts) -> None:
         """Ask the rules of a shape in order and write the first answer into the print."""

@@ -29,9 +29,9 @@ _TYPE_OF: Final = {
     ord("n"): "null",
 }
 _NULL: Final = b"null"
-_TYPE_CODES: Final = {name: code for code, name in enumerate(TYPES, 1)}
+TYPE_CODES: Final = {name: code for code, name in enumerate(TYPES, 1)}
 #: The last of the parts, the members that were picked.
-_PICKED: Final = 6
+PICKED: Final = 6
 _INDEX: Final = {"details": 4, "text": 5, "value": 1, "message": 1}
 _CONTENT: Final = _core.Names(("content",))
 _ROOTS: Final[dict[str, Reader]] = {
@@ -152,8 +152,8 @@ def compiled(case: Case, names: tuple[str, ...]) -> _core.Values | None:
             return None
         # Without another place null stays what it is, there or not.
         default = b"" if value.otherwise is None and value.default == _NULL else value.default
-        rows.append((place, otherwise, _TYPE_CODES.get(value.only, 0), value.trim, value.exactly, default))
-    return _core.Values(rows, [(_PICKED + names.index(name), name) for name in case.rule.volatile])
+        rows.append((place, otherwise, TYPE_CODES.get(value.only, 0), value.trim, value.exactly, default))
+    return _core.Values(rows, [(PICKED + names.index(name), name) for name in case.rule.volatile])
 
 
 def _place(path: Path, names: tuple[str, ...], rules: tuple[Rule, ...]) -> int | None:
@@ -161,7 +161,7 @@ def _place(path: Path, names: tuple[str, ...], rules: tuple[Rule, ...]) -> int |
     if not edit_at(path, rules).idle:
         return None
     if path.root == "details" and len(path.keys) == 1:
-        return _PICKED + names.index(path.keys[0])
+        return PICKED + names.index(path.keys[0])
     return None if path.keys else _INDEX.get(path.root)
 
 
@@ -270,7 +270,7 @@ def _type(data: bytes) -> str:
 
 
 def _typed(typed: Typed) -> tuple[str, int]:
-    return typed.name, _TYPE_CODES[typed.type]
+    return typed.name, TYPE_CODES[typed.type]
 
 
 def _parsed(literal: bytes, key: _core.Names, type_: str) -> bytes:
