@@ -74,4 +74,4 @@ protos: $(PROTOS_VENV)/.installed ## regenerate loopguard/v1 from proto/
 clean: ## remove what was built; the virtual environments stay
 	rm -rf build dist *.egg-info loopguard/_*.cpp loopguard/*.so
 
--include native.mk clients/clients.mk
+-include native.mk fleet.mk clients/clients.mk

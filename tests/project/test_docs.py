@@ -16,6 +16,7 @@ DOCUMENTS = {
     "docs/detection.md": {"picture", "commands"},
     "docs/protocol.md": {"python", "picture"},
     "docs/security.md": {"text"},
+    "examples/envoy/README.md": {"python"},
 }
 LINKED = [*DOCUMENTS, "docs/README.md", "docs/operating.md", "conformance/README.md"]
 

@@ -1,0 +1,9 @@
+# What takes several nodes: Envoy before them, the files of deploy/, chaos. Included by the Makefile.
+$(VENV)/.fleet: pyproject.toml | $(VENV)/.installed
+	@echo "installing what the checks of several nodes need"
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --group fleet
+	@touch $@
+
+.PHONY: envoy
+envoy: setup $(VENV)/.fleet ## check examples/envoy with a real Envoy and three nodes
+	@$(BIN)/pytest -q tests/fleet/check_envoy.py
