@@ -54,10 +54,11 @@ types: setup ## check types against an installed copy
 	@rm -rf build/typed build/lib* && $(BIN)/python -m pip install -q --no-deps --no-build-isolation --target build/typed .
 	@cd build/typed && ../../$(BIN)/mypy --config-file ../../pyproject.toml -p loopguard
 	@$(BIN)/mypy --config-file pyproject.toml tests/typing
+	@$(BIN)/pyright --pythonpath $(BIN)/python
 
-bench: setup ## measure the core beside what one would write without it
+bench: setup ## measure the core beside what one would write without it, and draw the README's chart
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --group bench
-	@$(BIN)/python benchmarks/bench_core.py
+	@$(BIN)/python benchmarks/bench_core.py --svg docs/core-speed.svg $(BENCH_ARGS)
 
 soak: setup ## serve at 70 % load and look for growth (SOAK_ARGS="--seconds 45 --most 5" is the short form)
 	@$(BIN)/python benchmarks/soak.py $(SOAK_ARGS)
