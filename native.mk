@@ -26,3 +26,7 @@ fuzz: fuzz-tools $(FUZZ_TARGETS:%=build/fuzz/%)
 .PHONY: sanitize
 sanitize: setup ## run the core's tests under the sanitizers
 	LOOPGUARD_EXAMPLES=$${LOOPGUARD_EXAMPLES:-400} PYTHON=$(BIN)/python tools/sanitize.sh
+
+.PHONY: leak
+leak: setup ## make 10 million fingerprints and see that memory stays flat
+	LOOPGUARD_FINGERPRINTS=10000000 $(BIN)/pytest -q tests/core/test_face.py -k test_memory_stays_flat

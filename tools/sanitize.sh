@@ -5,10 +5,11 @@ cd "$(dirname "$0")/.."
 python=$(realpath -s "${PYTHON:-python3}")
 tree=build/sanitize
 rm -rf "$tree"
-mkdir -p "$tree/tests"
+mkdir -p "$tree/tests" "$tree/fuzz"
 # A tree of its own: the sanitized extension must not get into the one that people use.
 cp -r loopguard conformance setup.py pyproject.toml README.md LICENSE "$tree/"
 cp -r tests/core "$tree/tests/"
+cp -r fuzz/corpus "$tree/fuzz/"
 rm -f "$tree"/loopguard/_core*.so "$tree"/loopguard/_core.cpp "$tree"/loopguard/_prints*.so "$tree"/loopguard/_prints.cpp
 cd "$tree"
 LOOPGUARD_SANITIZE=address,undefined "$python" setup.py -q build_ext --inplace
