@@ -74,7 +74,7 @@ _OWN, _OTHERS, _TEXT, _FAINT = "#0b7a75", "#9aa5b1", "#1f2933", "#52606d"
 _LABELS = {
     BASE: "orjson, sorted keys",
     "loopguard": "loopguard",
-    "loopguard, masks": "loopguard, volatile text masked",
+    "loopguard, masks": "loopguard, with masks",
     "jcs_admit": "jcs-admit",
 }
 
