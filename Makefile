@@ -24,9 +24,11 @@ $(VENV)/.installed: pyproject.toml tools/system-packages.sh
 	  || { cat $(VENV)/install.log >&2; exit 1; }
 	@touch $@
 
+# The installation has just built them; only what has changed since needs another time.
 $(VENV)/.built: $(VENV)/.installed $(SOURCES)
-	@echo "bringing the extensions up to date"
-	@$(BIN)/python setup.py -q build_ext --inplace
+	@if ! ls loopguard/_core.*.so >/dev/null 2>&1 || [ -n "$$(find $(SOURCES) -newer $(VENV)/.installed)" ]; then \
+	  echo "bringing the extensions up to date" && $(BIN)/python setup.py -q build_ext --inplace; \
+	fi
 	@touch $@
 
 $(PROTOS_VENV)/.installed: pyproject.toml | $(VENV)/.installed
@@ -73,6 +75,6 @@ protos: $(PROTOS_VENV)/.installed ## regenerate loopguard/v1 from proto/
 	@tools/generate-protos.sh
 
 clean: ## remove what was built; the virtual environments stay
-	rm -rf build dist *.egg-info loopguard/_*.cpp loopguard/*.so
+	rm -rf build dist *.egg-info loopguard/_*.cpp loopguard/*.so $(VENV)/.built
 
 -include native.mk fleet.mk clients/clients.mk
