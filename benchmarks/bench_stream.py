@@ -19,7 +19,7 @@ from loopguard.server.watch import Hub
 
 from loopguard import AsyncGuardClient, Call, Configuration, Engine, Outcome, codec
 from loopguard.cli.wire_load import SERVE, SERVICE, Frames, Load, running
-from loopguard.model import Action, CallBatch, RunOpen, Status, Verdict
+from loopguard.model import CallBatch, RunOpen, Status
 from loopguard.run import Run
 
 OPTIONS = [("grpc.use_local_subchannel_pool", 1)]
@@ -111,19 +111,19 @@ async def reconnect(count: int) -> None:
 def where() -> None:
     """Play messages of 64 calls and outcomes through the conversation in this process, with and without the engine."""
     whole = fastest()
-    apply, Run.apply = Run.apply, answer_at_once  # type: ignore[method-assign]  # to see what is left without it
+    answer, Run.answer = Run.answer, answer_at_once  # type: ignore[method-assign, assignment]  # to see what is left without it
     try:
         wire = fastest()
     finally:
-        Run.apply = apply  # type: ignore[method-assign]  # as above
+        Run.answer = answer  # type: ignore[method-assign]  # as above
     print(
         f"a call and its outcome: {whole:.1f} us;"
         f" protocol and translation {wire:.1f} of them, engine {whole - wire:.1f}"
     )
 
 
-def answer_at_once(_run: Run, frame: Any, _at: float | None = None) -> Any:
-    return [Verdict("c1", Action.ALLOW)] if type(frame) is CallBatch else Verdict("c1", Action.ALLOW)
+def answer_at_once(_run: Run, _frame: Any, _at: float | None = None) -> str:
+    return "c1"
 
 
 def fastest(messages: int = 120, at_once: int = 4) -> float:

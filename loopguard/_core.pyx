@@ -419,10 +419,6 @@ cdef class Ring:
     Not thread-safe. `kind` is 0 pending, 1 done, 2 reject, 3 veto; a position counts from the oldest record.
     """
 
-    cdef _history.Ring ring
-    # Tools, missing tools and tuples of what was stripped, by index; the first stands for none.
-    cdef list names
-
     def __cinit__(self, size):
         if size < 1:
             raise ValueError(f"size must be at least 1, not {size}")
@@ -434,6 +430,9 @@ cdef class Ring:
 
     def append(self, str tool not None, bytes digest not None, str call_id not None="", int kind=0):
         """Append a record without outcome and return its number; the oldest one falls out of a full ring."""
+        return self.add(tool, digest, call_id, kind)
+
+    cdef uint64_t add(self, str tool, bytes digest, str call_id, int kind) except? 0:
         self.sweep_names()
         cdef _history.Signature signature = self.signature(self.index(tool), digest)
         cdef bytes long_way
@@ -455,6 +454,12 @@ cdef class Ring:
 
         `identity` says that a command failed, and how; only its first eight bytes are kept.
         """
+        return self.write_outcome(number, kind, result, identity, failed, stuck, missing_tool, stripped)
+
+    cdef bint write_outcome(
+        self, uint64_t number, int kind, bytes result, bytes identity, bint failed, bint stuck, str missing_tool,
+        tuple stripped,
+    ) except -1:
         cdef uint64_t behind = self.ring.appended() - number
         if behind >= self.ring.size():
             return False
@@ -483,16 +488,21 @@ cdef class Ring:
         (records, no_progress, exec_failures, unknown, alternation, proven, churn, variants) and three positions, -1 for
         none: the no-progress anchor, the newest record of the other call, the newest record that is no veto.
         """
-        cdef Py_ssize_t index = self.find(tool)
-        if index < 0:
-            return None
-        cdef _history.Survey found = self.ring.survey(self.signature(index, digest), commands)
-        if <Py_ssize_t>found.peak() < lowest:
+        cdef _history.Survey found
+        if not self.look(tool, digest, commands, lowest, &found):
             return None
         return (
             found.records, found.no_progress, found.exec_failures, found.unknown, found.alternation, found.proven,
             found.churn, found.variants, found.anchor, found.paired, found.newest,
         )
+
+    cdef bint look(self, str tool, bytes digest, bint commands, Py_ssize_t lowest, _history.Survey* found) except -1:
+        """Survey the records; False if no count reaches `lowest`."""
+        cdef Py_ssize_t index = self.find(tool)
+        if index < 0:
+            return False
+        found[0] = self.ring.survey(self.signature(index, digest), commands)
+        return <Py_ssize_t>found.peak() >= lowest
 
     def trail(self, str kind not None, str tool not None, bytes digest not None):
         """Return the positions of the records behind a count, oldest first."""
@@ -546,7 +556,7 @@ cdef class Ring:
         twin.names = self.names.copy()
         return twin
 
-    cdef inline _history.Signature signature(self, Py_ssize_t tool, bytes digest) except *:
+    cdef _history.Signature signature(self, Py_ssize_t tool, bytes digest) except *:
         cdef _history.Signature signature
         signature.tool = <uint32_t>tool
         signature.arguments = digest_of(digest)

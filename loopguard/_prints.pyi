@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 from typing import Self, final
 
-from loopguard._core import Names, Values
+from loopguard._core import Names, Ring, Values
 from loopguard.fingerprints.prints import Kind
+from loopguard.guards.identical_error import WaitingBatch
 
 @final
 class CallPrint:
@@ -42,6 +43,19 @@ class OutcomePrint:
         stripped: tuple[str, ...] = (),
         moving: tuple[str, ...] = (),
     ) -> None: ...
+
+@final
+class OpenCall:
+    print: CallPrint
+    number: int | None
+    batch: WaitingBatch | None
+    place: int
+    def __init__(
+        self, call: CallPrint, number: int | None, batch: WaitingBatch | None = None, place: int = 0
+    ) -> None: ...
+
+def append_unless(history: Ring, call: CallPrint, call_id: str, reached: int) -> int: ...
+def settle(history: Ring, number: int, outcome: OutcomePrint) -> bool: ...
 
 @final
 class CallReader:

@@ -7,14 +7,15 @@ answer `None`, and the long way decides. What is plain, and what counts of it, c
 """
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from libc.stdint cimport uint8_t
+from libc.stdint cimport uint8_t, uint64_t
 from libcpp.string cimport string
 from libcpp.string_view cimport string_view
 from libcpp.vector cimport vector
 
+from loopguard cimport _history
 from loopguard cimport _native as native
 from loopguard cimport _outcome as outcome
-from loopguard._core cimport Names, Reading, Values, digest_bytes, digest_result, write
+from loopguard._core cimport Names, Reading, Ring, Values, digest_bytes, digest_result, write
 
 from loopguard._core import text_of
 
@@ -90,6 +91,44 @@ cdef class OutcomePrint:
         self.flags = flags
         self.stripped = stripped
         self.moving = moving
+
+
+@cython.final
+cdef class OpenCall:
+    """A call without outcome.
+
+    `number` is its record's in the history, `None` if the call was blocked. `place` is its place in `batch`, where it
+    has one that keeps order.
+    """
+    cdef public CallPrint print
+    cdef public object number
+    cdef public object batch
+    cdef public int place
+
+    def __init__(self, CallPrint call not None, number, batch=None, int place=0):
+        self.print = call
+        self.number = number
+        self.batch = batch
+        self.place = place
+
+
+def append_unless(Ring history not None, CallPrint call not None, str call_id not None, Py_ssize_t reached):
+    """Append a call without outcome and return its number, or 0 and append nothing if a count reaches `reached`."""
+    cdef _history.Survey found
+    if history.look(call.tool, call.digest, call.tool == "exec", reached, &found):
+        return 0
+    return history.add(call.tool, call.digest, call_id, 0)
+
+
+def settle(Ring history not None, uint64_t number, OutcomePrint outcome not None):
+    """Write an outcome into the record of that number; False if it has left the history."""
+    cdef tuple stripped = ()
+    if outcome.stripped or outcome.moving:
+        stripped = (outcome.stripped, outcome.moving)
+    return history.write_outcome(
+        number, outcome.kind, outcome.digest, outcome.identity, outcome.failed, outcome.stuck, outcome.missing_tool,
+        stripped,
+    )
 
 
 @cython.final

@@ -78,6 +78,16 @@ _ALLOWED_CALLS: dict[str, bytes] = {}
 _SHARED_LENGTH, _SHARED = 5, 10_000
 
 
+def allowed_call_body(call_id: str) -> bytes:
+    """Encode the answer to a batch of one call that is allowed with nothing to say of it."""
+    return _ALLOWED_CALLS.get(call_id) or _encode_allow(call_id, _ALLOWED_CALLS, True)
+
+
+def allowed_outcome_body(call_id: str) -> bytes:
+    """Encode the answer to an outcome of which there is nothing to say."""
+    return _ALLOWED_OUTCOMES.get(call_id) or _encode_allow(call_id, _ALLOWED_OUTCOMES, False)
+
+
 def _encode_allow(call_id: str, shared: dict[str, bytes], batch: bool) -> bytes:
     body = encode_allow(call_id, batch)
     if len(call_id) <= _SHARED_LENGTH and len(shared) < _SHARED:
@@ -88,16 +98,14 @@ def _encode_allow(call_id: str, shared: dict[str, bytes], batch: bool) -> bytes:
 def verdict_body(verdict: Verdict) -> bytes:
     """Encode the answer to an outcome."""
     if _is_plain(verdict):
-        call_id = verdict.call_id
-        return _ALLOWED_OUTCOMES.get(call_id) or _encode_allow(call_id, _ALLOWED_OUTCOMES, False)
+        return allowed_outcome_body(verdict.call_id)
     return pb.GuardResponse(verdict=_to_verdict(verdict)).SerializeToString()
 
 
 def verdicts_body(verdicts: list[Verdict]) -> bytes:
     """Encode the answer to a batch."""
     if len(verdicts) == 1 and _is_plain(verdicts[0]):
-        call_id = verdicts[0].call_id
-        return _ALLOWED_CALLS.get(call_id) or _encode_allow(call_id, _ALLOWED_CALLS, True)
+        return allowed_call_body(verdicts[0].call_id)
     return pb.GuardResponse(
         verdicts=pb.Verdicts(verdicts=[_to_verdict(verdict) for verdict in verdicts])
     ).SerializeToString()

@@ -5,69 +5,43 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from loopguard.errors import InvalidFrame, Reason
+from loopguard.fingerprints import OpenCall
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from loopguard.fingerprints import CallPrint
-    from loopguard.guards.identical_error import WaitingBatch
     from loopguard.model import Call
+
+__all__ = ["LIMIT", "OpenCall", "OpenCalls", "number_calls"]
 
 #: How many calls may be open; the oldest one is forgotten first.
 LIMIT: Final = 1024
 
 
-class OpenCall:
-    """A call without outcome.
-
-    `number` is its record's in the history, `None` if the call was blocked. `place` is its place in `batch`, where it
-    has one that keeps order.
-    """
-
-    __slots__ = ("batch", "number", "place", "print")
-
-    def __init__(self, call: CallPrint, number: int | None, batch: WaitingBatch | None = None, place: int = 0) -> None:
-        self.print = call
-        self.number = number
-        self.batch = batch
-        self.place = place
-
-
-class OpenCalls:
+class OpenCalls(dict[str, OpenCall]):
     """Open calls by id, oldest first."""
 
-    __slots__ = ("_calls",)
-
-    def __init__(self) -> None:
-        self._calls: dict[str, OpenCall] = {}
-
-    def __len__(self) -> int:
-        return len(self._calls)
+    __slots__ = ()
 
     def add(self, call_id: str, call: OpenCall) -> None:
         """Add the newest call; an id that is used again means the newer call from now on."""
-        calls = self._calls
-        if call_id in calls:
-            del calls[call_id]
-        calls[call_id] = call
-        if len(calls) > LIMIT:
-            del calls[next(iter(calls))]
+        if call_id in self:
+            del self[call_id]
+        self[call_id] = call
+        if len(self) > LIMIT:
+            del self[next(iter(self))]
 
     def find(self, call_id: str) -> tuple[str, OpenCall]:
         """Return a call and its id; an empty id stands for the oldest admitted call. Raises `InvalidFrame`."""
         if not call_id:
-            for oldest, call in self._calls.items():
+            for oldest, call in self.items():
                 if call.number is not None:
                     return oldest, call
             raise InvalidFrame(Reason.UNKNOWN_CALL, "no admitted call is without outcome")
-        found = self._calls.get(call_id)
+        found = self.get(call_id)
         if found is None:
             raise InvalidFrame(Reason.UNKNOWN_CALL, f"no call `{_cut(call_id)}` waits for an outcome")
         return call_id, found
-
-    def remove(self, call_id: str) -> None:
-        """Drop a call that was reported."""
-        del self._calls[call_id]
 
 
 def number_calls(calls: Sequence[Call], number: int) -> tuple[list[str], int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal
 
 from loopguard._core import Ring
+from loopguard.fingerprints import settle
 
 if TYPE_CHECKING:
     from loopguard.fingerprints import CallPrint, Kind, OutcomePrint
@@ -36,16 +37,7 @@ class History(Ring):
 
     def settle_call(self, number: int, outcome: OutcomePrint) -> bool:
         """Write an outcome into the record of that number; False if it has left the history."""
-        return self.settle(
-            number,
-            outcome.kind,
-            outcome.digest,
-            outcome.identity,
-            outcome.failed,
-            outcome.stuck,
-            outcome.missing_tool,
-            (outcome.stripped, outcome.moving) if outcome.stripped or outcome.moving else (),
-        )
+        return settle(self, number, outcome)
 
     def facts(self, call: CallPrint, lowest: int) -> Facts | None:
         """Return what the records say about a call that is about to run; `None` if no count reaches `lowest`."""

@@ -73,10 +73,21 @@ class Run(ABC):
         self._compaction: CompactionWindow | None = None
         self._abort: Abort | None = None
 
-    def apply(self, frame: Frame, at: float | None = None) -> list[Verdict] | Verdict | None:  # noqa: ARG002  # `at` is for rules about elapsed time
+    def apply(self, frame: Frame, at: float | None = None) -> list[Verdict] | Verdict | None:
         """Take a frame at `at` seconds of the run. Calls get a list, outcomes a verdict, others `None`.
 
         Raises `InvalidFrame`; then nothing has changed.
+        """
+        answer = self.answer(frame, at)
+        if isinstance(answer, str):
+            verdict = Verdict(answer)
+            return [verdict] if isinstance(frame, CallBatch) else verdict
+        return answer
+
+    def answer(self, frame: Frame, at: float | None = None) -> list[Verdict] | Verdict | str | None:  # noqa: ARG002  # `at` is for rules about elapsed time
+        """Do what `apply` does. A mere id answers one call or outcome that is allowed with nothing to say of it.
+
+        Nearly all answers are that, and need no verdict made for them.
         """
         if self.closed:
             raise InvalidFrame(Reason.INVALID_FRAME, "the run is closed")
@@ -132,11 +143,11 @@ class Run(ABC):
         return len(self._open)
 
     @abstractmethod
-    def _ask(self, calls: list[Call], dry_run: bool) -> list[Verdict]:
+    def _ask(self, calls: list[Call], dry_run: bool) -> list[Verdict] | str:
         """Judge a batch and answer it."""
 
     @abstractmethod
-    def _take(self, outcome: Outcome) -> Verdict:
+    def _take(self, outcome: Outcome) -> Verdict | str:
         """Take an outcome and answer it."""
 
     @abstractmethod

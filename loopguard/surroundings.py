@@ -39,11 +39,10 @@ class Surroundings:
 
     def print_calls(self, calls: Sequence[Call], run_id: str) -> list[CallPrint | None]:
         """Fingerprint a batch; a call that loopguard itself fails on has no print. Raises `InvalidFrame`."""
-        if len(calls) == 1:  # Most are, and a comprehension for one is half a call.
-            return [self._print_call(calls[0], run_id)]
-        return [self._print_call(call, run_id) for call in calls]
+        return [self.print_call(call, run_id) for call in calls]
 
-    def _print_call(self, call: Call, run_id: str) -> CallPrint | None:
+    def print_call(self, call: Call, run_id: str) -> CallPrint | None:
+        """Fingerprint a call; `None` where loopguard itself fails. Raises `InvalidFrame`."""
         try:
             return self._fingerprinter.call(call)
         except InvalidFrame:

@@ -43,10 +43,10 @@ class BalancedRun(Run):
         self._turn = 0
         self._at: float | None = None
 
-    def apply(self, frame: Frame, at: float | None = None) -> list[Verdict] | Verdict | None:
-        """Take a frame at `at` seconds of the run, as `Run.apply` does."""
+    def answer(self, frame: Frame, at: float | None = None) -> list[Verdict] | Verdict | str | None:
+        """Take a frame at `at` seconds of the run, as `Run.answer` does."""
         self._at = at
-        answer = super().apply(frame, at)
+        answer = super().answer(frame, at)
         if frame is Signal.USER_MESSAGE and self._watch is not None:
             self._watch.user_message()
         return answer
@@ -192,7 +192,7 @@ class BalancedRun(Run):
         except Exception as failure:  # noqa: BLE001  # whatever it is, the record stays pending
             self._around.fail("describing an outcome", failure, self.run_id)
             raise InvalidFrame(Reason.INTERNAL, "the outcome could not be taken") from None
-        self._open.remove(call_id)
+        del self._open[call_id]
         self._asked.pop(call_id, None)
         answer = self._abort
         if self._compaction is not None and (found := self._persisted(call_id, call.print, result)) is not None:

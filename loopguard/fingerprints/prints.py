@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from loopguard._prints import CallPrint, OutcomePrint
+from loopguard._prints import CallPrint, OpenCall, OutcomePrint, append_unless, settle
 
-__all__ = ["CallPrint", "Kind", "OutcomePrint"]
+__all__ = ["CallPrint", "Kind", "OpenCall", "OutcomePrint", "append_unless", "settle"]
 
 
 class Kind(IntEnum):

@@ -39,7 +39,7 @@ class Judgement:
 class Judge:
     """The detectors of a profile with the thresholds of one configuration; shared by all runs that have both."""
 
-    __slots__ = ("_detectors", "_limits", "_lowest", "_tools")
+    __slots__ = ("_detectors", "_limits", "_lowest", "_tools", "quiet_below")
 
     def __init__(self, profile: str, limits: LoopDetection) -> None:
         """Take the detectors of a known profile."""
@@ -47,10 +47,8 @@ class Judge:
         self._limits = limits
         self._lowest = lowest_count(limits)
         self._tools = limits.tools
-
-    def is_clear(self, history: History, call: CallPrint) -> bool:
-        """Whether no detector can have anything to say about a call."""
-        return history.survey(call.tool, call.digest, call.tool == "exec", self._lowest) is None and not self._tools
+        #: No detector has anything to say about a call while every count is below this; 0 if that can't be told.
+        self.quiet_below = 0 if limits.tools else self._lowest
 
     def judge(
         self, history: History, buckets: Buckets, ids: Sequence[str], calls: Sequence[CallPrint | None]

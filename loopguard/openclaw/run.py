@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeGuard
+from typing import TYPE_CHECKING, Any, Final
 
 from loopguard.calls import OpenCall, number_calls
 from loopguard.detectors import Sighting, outcome_words
 from loopguard.errors import InvalidFrame, Reason
-from loopguard.fingerprints import Kind
+from loopguard.fingerprints import Kind, append_unless, settle
 from loopguard.guards.identical_error import IdenticalErrors
 from loopguard.history import History
 from loopguard.model import Action, Finding, Level, Mode, Scope, Status, Verdict
@@ -49,12 +49,18 @@ class OpenclawRun(Run):
         self._recovering = False
         self._errors.reset()
 
-    def _ask(self, calls: list[Call], dry_run: bool) -> list[Verdict]:
-        if not calls:
+    def _ask(self, calls: list[Call], dry_run: bool) -> list[Verdict] | str:
+        if len(calls) == 1 and not dry_run:
+            call = self._around.print_call(calls[0], self.run_id)
+            if call is not None and self._abort is None and self._errors.batch is None:
+                admitted = self._admit_one(calls[0].call_id, call)
+                if admitted is not None:
+                    return admitted
+            prints = [call]
+        elif calls:
+            prints = self._around.print_calls(calls, self.run_id)
+        else:
             raise InvalidFrame(Reason.INVALID_FRAME, "a batch has at least one call")
-        prints = self._around.print_calls(calls, self.run_id)
-        if len(calls) == 1 and not dry_run and self._is_clear(prints[0]):
-            return [self._admit_one(calls[0].call_id, prints[0])]
         ids, next_number = number_calls(calls, self._next_number)
         if not dry_run:
             self._next_number = next_number
@@ -84,24 +90,22 @@ class OpenclawRun(Run):
             self._warn(verdicts, prints, judgement, dry_run)
         return verdicts
 
-    def _is_clear(self, call: CallPrint | None) -> TypeGuard[CallPrint]:
-        """Whether there is nothing to say about a batch of one call; the usual case, in a few steps."""
-        return (
-            call is not None
-            and self._abort is None
-            and self._errors.batch is None
-            and (self._history is None or self._judge.is_clear(self._history, call))
-        )
-
-    def _admit_one(self, call_id: str, call: CallPrint) -> Verdict:
-        """Admit a batch of one call about which there is nothing to say."""
-        if not call_id:
+    def _admit_one(self, call_id: str, call: CallPrint) -> list[Verdict] | str | None:
+        """Admit a batch of one call, the usual case in a few steps; `None` where there may be something to say."""
+        numbered = not call_id
+        if numbered:
             call_id = f"c{self._next_number}"
+        number = 0
+        if self._history is not None:
+            quiet_below = self._judge.quiet_below
+            number = append_unless(self._history, call, call_id, quiet_below) if quiet_below else 0
+            if not number:
+                return None
+        if numbered:
             self._next_number += 1
         self.calls_asked += 1
-        number = 0 if self._history is None else self._history.append(call.tool, call.digest, call_id)
         self._open.add(call_id, OpenCall(call, number))
-        return Verdict(call_id, flags=flags_of(call.flags)) if call.flags else Verdict(call_id)
+        return [Verdict(call_id, flags=flags_of(call.flags))] if call.flags else call_id
 
     def _pass_over(self, dry_run: bool) -> Abort | None:
         """Wait no longer for open calls of the last batch. Returns the abort to answer with if the guard fires."""
@@ -192,29 +196,31 @@ class OpenclawRun(Run):
                 history.append_call(call, call_id, Kind.VETO)
             self._open.add(call_id, OpenCall(call, None))
 
-    def _take(self, outcome: Outcome) -> Verdict:
+    def _take(self, outcome: Outcome) -> Verdict | str:
         if outcome.status is _STATUS_PENDING:
             raise InvalidFrame(Reason.INVALID_FRAME, "the status PENDING is only for records of `history`")
         call_id, call = self._open.find(outcome.call_id)
         result = self._around.print_outcome(call.print, outcome, self.run_id)
-        self._open.remove(call_id)
+        del self._open[call_id]
         if self._history is not None and result.kind is not _PENDING:
             self._settle(self._history, call_id, call, result)
-        answer = self._abort
-        failed = self._errors.take(call_id, call, result)
-        if failed is not None:
-            tool = self._errors.tool
-            answer = self._hold(self._abort_by(failed, Scope.TURN, tool, failed=True), call_id, tool)
+        answer, errors = self._abort, self._errors
+        # An outcome that is fine, of no batch, and behind no failure says nothing to this guard.
+        if result.failed or errors.streak or call.batch is not None:
+            failed = errors.take(call_id, call, result)
+            if failed is not None:
+                tool = errors.tool
+                answer = self._hold(self._abort_by(failed, Scope.TURN, tool, failed=True), call_id, tool)
         if self._compaction is not None and (found := self._persisted(call_id, call.print, result)) is not None:
             tool = call.print.tool
             answer = self._hold(self._abort_by(found, Scope.RUN, tool, failed=result.failed), call_id, tool)
         if answer is not None:
             return answer.verdict(call_id, result.flags)
-        return Verdict(call_id, flags=flags_of(result.flags)) if result.flags else Verdict(call_id)
+        return Verdict(call_id, flags=flags_of(result.flags)) if result.flags else call_id
 
     def _settle(self, history: History, call_id: str, call: OpenCall, outcome: OutcomePrint) -> None:
         """Write an outcome into the call's record; where there is none (any longer), append a complete one."""
-        if call.number is None or not history.settle_call(call.number, outcome):
+        if call.number is None or not settle(history, call.number, outcome):
             history.append_complete(call.print, outcome, call_id)
 
     def _record(self, records: Sequence[Record]) -> None:

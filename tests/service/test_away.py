@@ -232,7 +232,7 @@ async def test_failing_inside_counts_as_away(server: Server, kind: str, monkeypa
     async with Client(kind, server.address, on_unavailable="allow", deadline_s=PATIENT_S) as client:
         run = await client.open_run()
         with monkeypatch.context() as patch:
-            patch.setattr("loopguard.run.Run.apply", fail)
+            patch.setattr("loopguard.run.Run.answer", fail)
             (verdict,) = await run.judge([call()])
         decided = run.raw.decided_unavailable
         await run.close()
@@ -249,7 +249,7 @@ async def test_failing_inside_is_raised_to_who_waits(
     async with Client(kind, server.address, on_unavailable="wait") as client:
         run = await client.open_run()
         with monkeypatch.context() as patch:
-            patch.setattr("loopguard.run.Run.apply", fail)
+            patch.setattr("loopguard.run.Run.answer", fail)
             with pytest.raises(GuardUnavailable, match="inside loopguard"):
                 await run.judge([call()])
         await run.close()

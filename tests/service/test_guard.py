@@ -262,7 +262,7 @@ async def test_a_failure_inside_is_an_answer_and_the_run_goes_on(
         raise ZeroDivisionError
 
     with monkeypatch.context() as patch:
-        patch.setattr("loopguard.run.Run.apply", fail)
+        patch.setattr("loopguard.run.Run.answer", fail)
         bad = await peer.tell(user_message=pb.UserMessage())
     good = await peer.tell(user_message=pb.UserMessage())
 

@@ -45,7 +45,7 @@ class Silent:
 
 def conversation(kind: Any) -> Any:
     tally = Tally()
-    hub = Hub(tally, clock=lambda: 0.0)
+    hub = Hub(tally, clock=lambda: 0.0, kept=0)
     sessions = Sessions(Engine(Configuration.empty()), LIMITS, hub, tally, now=lambda: 0.0, version="test")
     return kind(sessions, LIMITS, "", Silent())
 
