@@ -2,9 +2,12 @@
 
 import json
 import re
+from dataclasses import fields
 from typing import Any
 
 import pytest
+from loopguard.server.limits import MIB, Limits
+from pydantic.alias_generators import to_camel
 
 from loopguard import cli
 from loopguard.balanced_limits import KEYS
@@ -92,3 +95,26 @@ def test_every_threshold_of_balanced_is_described() -> None:
     assert [
         key for key in (*KEYS, "classes") if not re.search(rf"`(loopguard\.profiles\.balanced\.)?{key}`", detection)
     ] == []
+
+
+def test_every_limit_is_listed_with_its_default_and_what_goes_over_it() -> None:
+    operating = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
+    (table,) = [table for table in read_tables(operating) if table[0][-1] == "what goes over it"]
+    keys = {
+        to_camel(field.name): field.default * (1 if "bytes" not in field.name else 1 / MIB) for field in fields(Limits)
+    }
+
+    rows = {row[0].strip("`"): float(row[1].partition(" ")[0].replace(",", "")) for row in table[1:]}
+
+    assert rows == keys
+    assert [row[0] for row in table[1:] if "bytes" in row[0].lower() and "MiB" not in row[1]] == []
+    assert [row[0] for row in table[1:] if not row[2]] == []
+
+
+def test_limits_named_in_the_promises_are_right() -> None:
+    security = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+    limits = {to_camel(field.name): field.name for field in fields(Limits)}
+    named = dict(re.findall(r"`(\w+)` \(([\d,]+)\)", security))
+
+    assert len(named) >= 8
+    assert named == {key: f"{getattr(Limits(), field):,.0f}" for key, field in limits.items() if key in named}

@@ -76,7 +76,9 @@ async def test_without_a_certificate_of_the_right_authority_no_client_gets_in(
             async with authority.channel(named(server), client_of=client_of) as channel:
                 with pytest.raises(Ended) as ended:
                     await Peer(channel).open()
-            assert ended.value.code is grpc.StatusCode.UNAVAILABLE
+                with pytest.raises(grpc.aio.AioRpcError) as error:
+                    await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest())
+            assert ended.value.code is error.value.code() is grpc.StatusCode.UNAVAILABLE
 
 
 async def test_a_new_certificate_is_presented_without_a_restart(authority: Authority, tmp_path: Path) -> None:

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import hmac
+from hashlib import sha256
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -27,6 +30,21 @@ def test_a_tenant_may_have_two_tokens(file: Path) -> None:
     found = tokens.find("secret"), tokens.find("next")
     assert [grant.tenant for grant in found if grant] == ["acme", "acme"]
     assert tokens.find("Secret") is None
+
+
+@pytest.mark.parametrize("token", ["secret", "next", "wrong"])
+def test_every_hash_is_compared_whichever_fits(file: Path, token: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[bytes] = []
+
+    def compare(one: bytes, other: bytes) -> bool:
+        compared.append(one)
+        return hmac.compare_digest(one, other)
+
+    monkeypatch.setattr("loopguard.server.tokens.hmac", SimpleNamespace(compare_digest=compare))
+
+    Tokens.load(str(file)).find(token)
+
+    assert sorted(compared) == sorted(sha256(known).digest() for known in (b"secret", b"next"))
 
 
 def test_the_file_holds_no_token(file: Path) -> None:
