@@ -7,3 +7,7 @@ $(VENV)/.fleet: pyproject.toml | $(VENV)/.installed
 .PHONY: envoy
 envoy: setup $(VENV)/.fleet ## check examples/envoy with a real Envoy and three nodes
 	@$(BIN)/pytest -q tests/fleet/check_envoy.py
+
+.PHONY: chaos
+chaos: setup ## kill, freeze and restart nodes under load and compare every answer (CHAOS_ARGS="--seconds 15 --runs 200")
+	@$(BIN)/python -m tests.fleet.chaos $(CHAOS_ARGS)
