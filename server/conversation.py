@@ -52,7 +52,9 @@ class GuardConversation:
 
     def __init__(self, sessions: Sessions, limits: Limits, tenant: str, outlet: Outlet) -> None:
         self._sessions = sessions
-        self._limits = limits
+        self._take = sessions.intake.receive
+        self._frame_bytes = limits.frame_bytes
+        self._records_per_history = limits.records_per_history
         self._tenant = tenant
         self._outlet = outlet
         self._session: Session | None = None
@@ -61,16 +63,16 @@ class GuardConversation:
     def receive(self, data: bytes) -> bytes:
         """Take a message and return its answer; raise `StreamEnd` where the stream has to end."""
         session = self._session
-        received = codec.decode_frame(data, self._limits.records_per_history)
-        if len(data) > self._limits.frame_bytes:
-            received = codec.limited(received, len(data), self._limits.frame_bytes)
+        received = codec.decode_frame(data, self._records_per_history)
+        if len(data) > self._frame_bytes:
+            received = codec.limited(received, len(data), self._frame_bytes)
         if session is None:
             return self._open(received)
         if session.owner is not self:
             raise self._end_of(session)
         if received is not None and type(received[2]) in _OPENS:
             raise out_of_order("a second `open`")
-        answer = self._sessions.intake.receive(session, received)
+        answer = self._take(session, received)
         self._ended = session.owner is None
         return answer
 

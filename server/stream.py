@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
+from collections import deque
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import grpc.aio
@@ -41,9 +43,11 @@ class Stream:
         self.grant = grant
         self._tally = tally
         self._latencies = latencies
-        # gRPC allows one write at a time, and two tasks write here.
-        self._writing = asyncio.Lock()
-        self._saying: set[asyncio.Task[None]] = set()
+        # gRPC allows one write at a time, and two tasks write here: while one does, what is said waits in a queue.
+        self._writing = False
+        self._said: deque[tuple[bytes, StreamEnd | None]] = deque()
+        self._saying: asyncio.Task[None] | None = None
+        self._ending: asyncio.Task[None] | None = None
         self._over = False
         self.conversation: Conversation
 
@@ -52,16 +56,21 @@ class Stream:
         # Typed loosely: to the stubs, `EOF` is no result of `read`.
         read: Any = self._context.read
         write, receive = self._context.write, self.conversation.receive
-        clock, spent = time.perf_counter, self._latencies.add
+        clock, spent, eof = time.perf_counter, self._latencies.add, grpc.aio.EOF
         try:
-            while (data := await read()) is not grpc.aio.EOF and not self._over:
+            while (data := await read()) is not eof and not self._over:
                 begun = clock()
                 answer = receive(data)
                 spent(clock() - begun)
-                async with self._writing:
-                    await write(answer)
-            for saying in list(self._saying):
-                await saying
+                while self._saying is not None:
+                    await self._saying
+                self._writing = True
+                await write(answer)
+                self._writing = False
+                if self._said:
+                    self._speak()
+            while self._saying is not None:
+                await self._saying
         except StreamEnd as end:
             self._tally.refusals[end.reason.value] += 1
             await abort(self._context, end)
@@ -70,26 +79,38 @@ class Stream:
 
     def say(self, message: bytes, end: StreamEnd | None = None) -> None:
         """Send a message soon, then end the stream if `end` is given."""
-        saying = asyncio.create_task(self._say(message, end))
-        self._saying.add(saying)
-        saying.add_done_callback(self._saying.discard)
+        self._said.append((message, end))
+        if not self._writing and self._saying is None:
+            self._speak()
+
+    def _speak(self) -> None:
+        self._saying = asyncio.create_task(self._say_all())
 
     def end(self, end: StreamEnd) -> None:
         """End the stream soon, and take no message before that."""
         self._over = True
-        self.say(b"", end)
+        # At once, also where a write waits for a client that doesn't read.
+        self._ending = asyncio.create_task(self._abort(end))
 
-    async def _say(self, message: bytes, end: StreamEnd | None) -> None:
+    async def _say_all(self) -> None:
         try:
-            if message:
-                async with self._writing:
+            while self._said:
+                message, end = self._said.popleft()
+                if message:
                     await self._context.write(message)
-            if end is not None:
-                self._tally.refusals[end.reason.value] += 1
-                await abort(self._context, end)
+                if end is not None:
+                    await self._abort(end)
         except grpc.aio.BaseError:
-            # The client has gone meanwhile, or the stream has just been ended as asked.
+            # The client has gone meanwhile.
             return
+        finally:
+            self._saying = None
+
+    async def _abort(self, end: StreamEnd) -> None:
+        self._tally.refusals[end.reason.value] += 1
+        # The client may have gone meanwhile; else this is how gRPC says that the stream has been ended as asked.
+        with contextlib.suppress(grpc.aio.BaseError):
+            await abort(self._context, end)
 
 
 class Watching:
