@@ -1,0 +1,315 @@
+/** The runs that share one stream: what is written to it, who an answer is for, when to try again. No I/O in here. */
+import {
+  GuardUnavailableError,
+  InvalidFrameError,
+  type LoopguardError,
+  type Refusal,
+  RunRefusedError,
+  errorOf,
+} from "../errors.js";
+import type { Settings } from "../options.js";
+import type { Numbers } from "../session/frame-buffer.js";
+import type { RunSession } from "../session/session.js";
+import { type Answer, decodeAnswer, decodeAnswers } from "../wire/answers.js";
+import { encodeRuns } from "../wire/frames.js";
+import { Backoff } from "./backoff.js";
+
+/** How much goes into one message of many runs, at most. */
+const MESSAGE_FRAMES = 512;
+const MESSAGE_BYTES = 1 << 20;
+/** What goes before each frame of a run in such a message, at most. */
+const FRAME_WRAPPING_BYTES = 6;
+
+/**
+ * gRPC's codes with which trying again is of no use: INVALID_ARGUMENT, PERMISSION_DENIED, FAILED_PRECONDITION, ABORTED,
+ * UNIMPLEMENTED, UNAUTHENTICATED.
+ */
+const FINAL_CODES: ReadonlySet<number> = new Set([3, 7, 9, 10, 12, 16]);
+
+/** The metadata by which a proxy keeps the streams of a run together, and how much of a run's id it holds at most. */
+const RUN_ID_METADATA = "loopguard-run-id";
+const RUN_ID_METADATA_BYTES = 256;
+
+/** Some frames of a run that are under way. */
+interface Written {
+  session: RunSession;
+  numbers: Numbers;
+}
+
+/** One stream of `Guard` (with a single run) or of `GuardMany`, through all its reconnects. */
+export class Link {
+  /** Whether the last try failed. */
+  down = false;
+  readonly backoff: Backoff;
+  readonly sessions = new Map<string, RunSession>();
+  /** Runs that belong to another node; whoever owns the link moves them. */
+  readonly moved: RunSession[] = [];
+  #ready = new Set<RunSession>();
+  #streaming = false;
+  #answered = false;
+  #leaving = false;
+  #restart = false;
+  #error: LoopguardError | undefined;
+  /** The messages of this stream that have no answer yet, by the numbers of their frames. */
+  #written: Written[][] = [];
+
+  constructor(private readonly settings: Settings) {
+    this.backoff = new Backoff(settings.random);
+  }
+
+  /** Take a run onto the stream. */
+  add(session: RunSession): void {
+    const older = this.sessions.get(session.runId);
+    if (older !== undefined) {
+      older.end(new RunRefusedError("SUPERSEDED", `run \`${session.runId}\` was opened again by this client`));
+      this.#ready.delete(older);
+    }
+    if (this.#error !== undefined) {
+      session.end(this.#error);
+      return;
+    }
+    this.sessions.set(session.runId, session);
+    if (this.#streaming) session.connected(older?.opensAwaited ?? 0);
+    this.touch(session);
+  }
+
+  /** Drop a run that is over, or goes elsewhere. */
+  remove(session: RunSession): void {
+    if (this.sessions.get(session.runId) === session) this.sessions.delete(session.runId);
+    this.#ready.delete(session);
+  }
+
+  /** Note that a run has something to send. */
+  touch(session: RunSession): void {
+    this.#ready.add(session);
+  }
+
+  /** What the stream tells a proxy on its way: which run it is for. A stream of many runs is for none. */
+  get metadata(): Record<string, string> {
+    if (this.settings.many) return {};
+    const [runId] = [...this.sessions.values()].map((session) => session.request.runId);
+    return runId === undefined ? {} : { [RUN_ID_METADATA]: percentEncoded(runId).slice(0, RUN_ID_METADATA_BYTES) };
+  }
+
+  /** Begin on a new stream. */
+  connected(): void {
+    this.#streaming = true;
+    this.#answered = this.#leaving = this.#restart = false;
+    this.#written = [];
+    for (const session of this.sessions.values()) {
+      session.connected();
+      this.touch(session);
+    }
+  }
+
+  /** Note that the stream was left for another one. */
+  left(): void {
+    this.#streaming = false;
+    for (const session of this.sessions.values()) session.lost();
+  }
+
+  /** Note that the stream was lost; whoever waits decides for himself, unless the guard had answered at all. */
+  lost(): void {
+    this.left();
+    this.down = true;
+    if (this.settings.onUnavailable === "wait" || this.#answered) return;
+    for (const session of this.sessions.values()) session.giveUpWaiting();
+  }
+
+  /** Give all runs up. */
+  fail(error: LoopguardError): void {
+    this.down = true;
+    this.#streaming = false;
+    this.#error = error;
+    for (const session of this.sessions.values()) session.end(error);
+    this.sessions.clear();
+  }
+
+  /** Note how the stream ended; return whether to try again. */
+  ended(refusal: Refusal): boolean {
+    if (FINAL_CODES.has(refusal.code)) {
+      this.fail(errorOf(refusal));
+      return false;
+    }
+    if (refusal.reason === "TOO_LARGE") this.#refuseFirst();
+    this.lost();
+    return true;
+  }
+
+  /** Give the frames up for whose size the stream has ended; sent again, they would end the next one too. */
+  #refuseFirst(): void {
+    for (const message of this.#written) {
+      const awaited = message.filter(isAwaited);
+      for (const { session, numbers } of awaited) {
+        session.refuse(numbers, new InvalidFrameError("TOO_LARGE", "the server takes no message of this size"));
+      }
+      if (awaited.length > 0) return;
+    }
+  }
+
+  /** Whether the stream has no use any more. */
+  get finished(): boolean {
+    return !this.settings.many && [...this.sessions.values()].every((session) => session.phase === "over");
+  }
+
+  /** Whether to go on with a new stream. */
+  get wantsStream(): boolean {
+    return this.#restart || (this.#leaving && ![...this.sessions.values()].some((session) => session.inFlight));
+  }
+
+  /** Take the next message to write; `undefined` if there is none now. */
+  take(): Uint8Array | undefined {
+    if (this.#leaving || this.#restart) return undefined;
+    return this.settings.many ? this.#takeMany() : this.#takeOne();
+  }
+
+  #takeOne(): Uint8Array | undefined {
+    for (const session of this.#ready) {
+      if (session.nextBytes > 0) {
+        const first = session.buffer.nextSend;
+        const frame = session.takeFrame();
+        this.#note([{ session, numbers: { first, stop: session.buffer.nextSend } }]);
+        return frame;
+      }
+    }
+    this.#ready.clear();
+    return undefined;
+  }
+
+  #takeMany(): Uint8Array | undefined {
+    const room = new MessageRoom();
+    const runs: { runId: string; frames: Uint8Array[] }[] = [];
+    const written: Written[] = [];
+    for (const session of this.#ready) {
+      if (room.full) break;
+      room.enter(session);
+      const first = session.buffer.nextSend;
+      const frames: Uint8Array[] = [];
+      let bytes = session.nextBytes;
+      while (bytes > 0 && room.takes(bytes)) {
+        const frame = session.takeFrame();
+        frames.push(frame);
+        room.fill(frame.length + FRAME_WRAPPING_BYTES);
+        bytes = session.nextBytes;
+      }
+      if (frames.length > 0) {
+        room.wrap(session.wrappingBytes);
+        written.push({ session, numbers: { first, stop: session.buffer.nextSend } });
+        runs.push({ runId: session.request.runId, frames });
+      }
+      if (bytes > 0) break;
+      this.#ready.delete(session);
+    }
+    if (runs.length === 0) return undefined;
+    this.#note(written);
+    return encodeRuns(runs);
+  }
+
+  #note(written: Written[]): void {
+    while (this.#written[0]?.some(isAwaited) === false) this.#written.shift();
+    this.#written.push(written);
+  }
+
+  /** Take a message of the server. */
+  receive(data: Uint8Array): void {
+    const { runs, goAway } = this.#decode(data);
+    for (const { runId, answers } of runs) {
+      const session = this.sessions.get(runId.trim());
+      if (session !== undefined) this.#deliver(session, answers);
+    }
+    if (goAway) this.#leaving = true;
+  }
+
+  #decode(data: Uint8Array): { runs: { runId: string; answers: Answer[] }[]; goAway: boolean } {
+    try {
+      if (this.settings.many) return decodeAnswers(data, this.settings.logger);
+      const answer = decodeAnswer(data, this.settings.logger);
+      const runs = [...this.sessions.keys()].map((runId) => ({ runId, answers: [answer] }));
+      return { runs, goAway: answer.body.kind === "goAway" };
+    } catch {
+      this.settings.logger.warn("the guard sent a message that can't be decoded; asking again");
+      this.#restart = true;
+      return { runs: [], goAway: false };
+    }
+  }
+
+  #deliver(session: RunSession, answers: readonly Answer[]): void {
+    for (const answer of answers) session.receive(answer);
+    if (session.phase === "over") {
+      if (this.settings.many) this.remove(session);
+      return;
+    }
+    if (session.phase === "open") {
+      this.down = false;
+      this.#answered = true;
+      this.backoff.reset();
+    }
+    if (!session.wantsStream) this.touch(session);
+    else if (!this.settings.many) this.#restart = true;
+    else if (session.endpoint !== undefined) {
+      this.remove(session);
+      this.moved.push(session);
+    } else {
+      session.connected();
+      this.touch(session);
+    }
+  }
+
+  /** Give away all runs, for another link to take them. */
+  release(): RunSession[] {
+    const sessions = [...this.sessions.values()];
+    this.sessions.clear();
+    this.#ready.clear();
+    return sessions;
+  }
+
+  /** Give all runs up, since the client is done. */
+  close(): void {
+    this.fail(new GuardUnavailableError("the client is closed"));
+  }
+}
+
+/** How much of one message of many runs is left. */
+class MessageRoom {
+  #frames = 0;
+  #bytes = 0;
+  #mostFrames = MESSAGE_FRAMES;
+  #mostBytes = 0;
+
+  enter(session: RunSession): void {
+    this.#mostFrames = Math.min(this.#mostFrames, session.limits.framesPerMessage);
+    this.#mostBytes = session.limits.messageBytes - session.wrappingBytes;
+  }
+
+  get full(): boolean {
+    return this.#frames >= this.#mostFrames || this.#bytes >= MESSAGE_BYTES;
+  }
+
+  /** Whether a frame fits; one that doesn't fit into any message goes alone, for the server to refuse. */
+  takes(bytes: number): boolean {
+    return !this.full && (this.#frames === 0 || this.#bytes + bytes <= this.#mostBytes);
+  }
+
+  fill(bytes: number): void {
+    this.#frames++;
+    this.#bytes += bytes;
+  }
+
+  wrap(bytes: number): void {
+    this.#bytes += bytes;
+  }
+}
+
+function isAwaited({ session, numbers }: Written): boolean {
+  const { first, stop } = session.buffer.awaited;
+  const last = numbers.stop - 1;
+  return last >= numbers.first && last >= first && last < stop;
+}
+
+/** All bytes but `A-Za-z0-9-._~` percent-encoded; lone surrogates, which UTF-8 doesn't have, as U+FFFD. */
+function percentEncoded(text: string): string {
+  return encodeURIComponent(text.toWellFormed()).replace(
+    /[!'()*]/g,
+    (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}
