@@ -109,6 +109,7 @@ setup(
                 language="c++",
                 depends=[str(path) for path in sorted(Path("loopguard/native").glob("facts_*.hpp"))],
             ),
+            Extension("loopguard._pack", ["loopguard/_pack.pyx"], language="c++"),
             Extension("loopguard._wire", ["loopguard/_wire.pyx"], language="c++"),
         ]
     ),

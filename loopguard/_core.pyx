@@ -556,6 +556,53 @@ cdef class Ring:
         twin.names = self.names.copy()
         return twin
 
+    def pack(self):
+        """Return (texts, pairs, records): the names that records have, tools and others, and the records as bytes.
+
+        A pair is what was stripped of an outcome.
+        """
+        cdef vector[uint32_t] moved
+        cdef list texts = []
+        cdef list pairs = []
+        cdef uint32_t position
+        cdef _history.RecordBody* body
+        moved.resize(len(self.names))
+        for position in range(self.ring.size()):
+            body = &self.ring.body(position)
+            for index in (self.ring.head(position).tool, body.missing):
+                if index and not moved[index]:
+                    texts.append(self.names[index])
+                    moved[index] = <uint32_t>len(texts)
+        for position in range(self.ring.size()):
+            index = self.ring.body(position).stripped
+            if index and not moved[index]:
+                pairs.append(self.names[index])
+                moved[index] = <uint32_t>(len(texts) + len(pairs))
+        cdef string records = _history.pack(self.ring, moved)
+        return texts, pairs, PyBytes_FromStringAndSize(records.data(), records.size())
+
+    @classmethod
+    def unpack(cls, list texts not None, list pairs not None, bytes records not None):
+        """Return the ring that `pack` took apart. Raises `ValueError` for records that can't be."""
+        cdef Ring ring = cls.__new__(cls, 1)
+        cdef uint32_t position
+        cdef size_t id_size = 0
+        cdef const uint8_t* id_bytes
+        cdef _history.PackedRing* packed = new _history.PackedRing(
+            <const uint8_t*>PyBytes_AS_STRING(records), PyBytes_GET_SIZE(records)
+        )
+        try:
+            if not packed.unpack(<uint32_t>(len(texts) + len(pairs)), <uint32_t>len(texts), ring.ring):
+                raise ValueError("records that are none")
+        finally:
+            del packed
+        for position in range(ring.ring.size()):
+            id_bytes = ring.ring.id(position, &id_size)
+            PyUnicode_DecodeUTF8(<const char*>id_bytes, id_size, "surrogatepass")
+        ring.names += texts
+        ring.names += pairs
+        return ring
+
     cdef _history.Signature signature(self, Py_ssize_t tool, bytes digest) except *:
         cdef _history.Signature signature
         signature.tool = <uint32_t>tool

@@ -28,6 +28,9 @@ class Asked:
     end_line: Final[int]
     flags: Final[int]
     def likeness(self, other: Asked) -> float: ...
+    def pack(self) -> bytes: ...
+    @staticmethod
+    def unpack(packed: bytes) -> Asked: ...
 
 @final
 class Answered:

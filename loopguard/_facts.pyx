@@ -5,8 +5,9 @@
 Linear in the bytes; each thread reuses its own memory, so functions may be called from any thread.
 """
 cimport cython
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from libc.stdint cimport uint64_t
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from libc.stdint cimport uint32_t, uint64_t
+from libc.string cimport memcpy
 
 from loopguard cimport _facts_native as native
 
@@ -42,6 +43,29 @@ cdef class Asked:
     def likeness(self, Asked other not None):
         """Return about which share of their words two calls have in common, 0 to 1."""
         return native.likeness(self.sketch, other.sketch)
+
+    def pack(self):
+        """Return it as bytes."""
+        cdef uint64_t[7] numbers = [
+            self.near, self.program, self.family, self.target, <uint64_t>self.first_line, <uint64_t>self.end_line,
+            self.flags,
+        ]
+        cdef bytes head = PyBytes_FromStringAndSize(<const char*>numbers, sizeof(numbers))
+        return head + PyBytes_FromStringAndSize(<const char*>self.sketch.data(), native.BINS * sizeof(uint32_t))
+
+    @staticmethod
+    def unpack(bytes packed not None):
+        """Return what `pack` made bytes of. Raises `ValueError` for others."""
+        cdef uint64_t[7] numbers
+        if PyBytes_GET_SIZE(packed) != <Py_ssize_t>(sizeof(numbers) + native.BINS * sizeof(uint32_t)):
+            raise ValueError("no packed call")
+        cdef const char* begin = PyBytes_AS_STRING(packed)
+        memcpy(numbers, begin, sizeof(numbers))
+        cdef Asked made = Asked.__new__(Asked)
+        made.near, made.program, made.family, made.target = numbers[0], numbers[1], numbers[2], numbers[3]
+        made.first_line, made.end_line, made.flags = <long>numbers[4], <long>numbers[5], <unsigned>numbers[6]
+        memcpy(made.sketch.data(), begin + sizeof(numbers), native.BINS * sizeof(uint32_t))
+        return made
 
 
 @cython.final

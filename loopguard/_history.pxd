@@ -1,6 +1,7 @@
 # The border to native/history.hpp: declarations only.
 from libc.stddef cimport size_t
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 cdef extern from "native/history.hpp" namespace "loopguard::history" nogil:
@@ -57,3 +58,10 @@ cdef extern from "native/history.hpp" namespace "loopguard::history" nogil:
         uint32_t count_unknown(const Signature& call, Survey& found, vector[uint32_t]* trail) except +
         void count_alternation(const Signature& call, Survey& found, vector[uint32_t]* trail) except +
         void count_churn(const Signature& call, Survey& found, vector[uint32_t]* trail) except +
+
+cdef extern from "native/history_pack.hpp" namespace "loopguard::history" nogil:
+    string pack(const Ring& ring, const vector[uint32_t]& moved) except +
+
+    cdef cppclass PackedRing:
+        PackedRing(const uint8_t* data, size_t size)
+        bint unpack(uint32_t names, uint32_t texts, Ring& into) except +

@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 from loopguard.errors import InvalidFrame, Reason
 from loopguard.fingerprints import OpenCall
+from loopguard.fingerprints.packed import pack_call, unpack_call
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from loopguard._pack import Reader, Writer
+    from loopguard.guards.identical_error import WaitingBatch
     from loopguard.model import Call
 
 __all__ = ["LIMIT", "OpenCall", "OpenCalls", "number_calls"]
@@ -42,6 +45,30 @@ class OpenCalls(dict[str, OpenCall]):
         if found is None:
             raise InvalidFrame(Reason.UNKNOWN_CALL, f"no call `{_cut(call_id)}` waits for an outcome")
         return call_id, found
+
+    def pack(self, out: Writer, batch: WaitingBatch | None = None) -> None:
+        """Write them into a snapshot; `batch` is the one whose order still counts."""
+        out.number(len(self))
+        for call_id, call in self.items():
+            out.text(call_id)
+            pack_call(call.print, out)
+            out.optional(call.number)
+            out.optional(call.place if batch is not None and call.batch is batch else None)
+
+    @classmethod
+    def unpack(cls, data: Reader, batch: WaitingBatch | None = None) -> OpenCalls:
+        """Read those that were packed. Raises `ValueError` for a place that the batch has not."""
+        made = cls()
+        for _ in range(data.count()):
+            call_id, printed, number, place = data.text(), unpack_call(data), data.optional(), data.optional()
+            if place is None:
+                call = OpenCall(printed, number)
+            elif batch is None or place >= batch.size:
+                raise ValueError("an open call without its batch")
+            else:
+                call = OpenCall(printed, number, batch, place)
+            made[call_id] = call
+        return made
 
 
 def number_calls(calls: Sequence[Call], number: int) -> tuple[list[str], int]:

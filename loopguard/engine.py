@@ -6,15 +6,18 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
+from loopguard._pack import Reader
 from loopguard.balanced.run import BalancedRun
 from loopguard.balanced.watchers import Watchers
 from loopguard.config import Configuration
+from loopguard.config.loop_detection import unpack_detection
 from loopguard.detectors import PROFILES
-from loopguard.errors import InvalidConfig, InvalidFrame, Reason
+from loopguard.errors import InvalidConfig, InvalidFrame, InvalidSnapshot, Reason
 from loopguard.fingerprints import Fingerprinters
 from loopguard.model import DIGEST_SCHEME, Mode, RunOpen
 from loopguard.openclaw.judgement import Judge
 from loopguard.openclaw.run import OpenclawRun
+from loopguard.snapshot import read_head
 from loopguard.surroundings import Surroundings
 from loopguard.tool_name import BLANK
 
@@ -65,6 +68,8 @@ class Engine:
         self._judges: dict[tuple[str, LoopDetection], Judge] = {}
         self._around: dict[str, Surroundings] = {}
         self._watchers = watchers
+        #: Configurations of restored runs, by their bytes; a file may say other things about tools by now.
+        self._restored: dict[tuple[str, bytes], tuple[LoopDetection, Judge]] = {}
 
     def _check_history(self, configuration: Configuration) -> None:
         for agent_id in ("", *configuration.agents):
@@ -119,16 +124,63 @@ class Engine:
                 f"digest scheme {opened.digest_scheme} is not served, {DIGEST_SCHEME} is",
             )
         profile, effective = self.check(opened)
-        shared: dict[str, Any] = {"run_id": run_id, "tenant": tenant, "profile": profile, "config": effective}
-        shared["around"] = self._around_of(profile)
-        fresh: Run
-        if profile == "balanced":
-            fresh = BalancedRun(opened, **shared)
-            self._watchers.begin(fresh)
-        else:
-            fresh = OpenclawRun(opened, judge=self._judge_of(profile, effective), **shared)
+        fresh = self._begin(opened, run_id, tenant, profile, effective)
         self._runs[_key(run_id, tenant)] = fresh
         return fresh
+
+    def _begin(
+        self,
+        opened: RunOpen,
+        run_id: str,
+        tenant: str,
+        profile: str,
+        config: LoopDetection,
+        judge: Judge | None = None,
+        data: Reader | None = None,
+    ) -> Run:
+        """Make an empty run; of one that is restored, `data` is read up to what the run itself reads."""
+        shared: dict[str, Any] = {"run_id": run_id, "tenant": tenant, "profile": profile, "config": config}
+        shared["around"] = self._around_of(profile)
+        if profile != "balanced":
+            return OpenclawRun(opened, judge=judge or self._judge_of(profile, config), **shared)
+        fresh = BalancedRun(opened, **shared)
+        self._watchers.begin(fresh, data)
+        return fresh
+
+    def restore(self, snapshot: bytes, *, run_id: str, tenant: str = "") -> Run:
+        """Go on with a run from its snapshot (`loopguard.snapshot`), in place of one with the same id.
+
+        It keeps its configuration; rules, notes and the thresholds of other profiles are this engine's. Raises
+        `InvalidSnapshot`, also for the snapshot of another run; then nothing has changed.
+        """
+        head, data = read_head(snapshot)
+        opened = head.opened
+        if (opened.run_id, head.tenant) != (run_id, tenant):
+            raise InvalidSnapshot("a snapshot of another run")
+        if opened.profile not in PROFILES:
+            raise InvalidSnapshot(f"a snapshot of a run of profile `{opened.profile[:64]}`, which is not known here")
+        try:
+            config, judge = self._restore_config(opened.profile, head.config)
+            self._refuse_history(config)
+            run = self._begin(opened, run_id, tenant, opened.profile, config, judge, data)
+            run.unpack(data)
+            data.finish()
+        except ValueError as mistake:
+            raise InvalidSnapshot(f"a snapshot that can't be read: {mistake}") from None
+        self._runs[_key(run_id, tenant)] = run
+        return run
+
+    def _restore_config(self, profile: str, packed: bytes) -> tuple[LoopDetection, Judge]:
+        known = self._restored.get((profile, packed))
+        if known is not None:
+            return known
+        data = Reader(packed)
+        config = unpack_detection(data)
+        data.finish()
+        restored = config, Judge(profile, config)
+        if len(self._restored) < _SHARED:
+            self._restored[profile, packed] = restored
+        return restored
 
     def check(self, opened: RunOpen) -> tuple[str, LoopDetection]:
         """Return the profile and the configuration that a run would have. Raises `InvalidConfig`."""

@@ -58,6 +58,10 @@ class InvalidTrace(InvalidInput):
     """A trace or vector file that can't be read; the message starts with `file:line`."""
 
 
+class InvalidSnapshot(InvalidInput):
+    """A snapshot of a run that can't be read: cut, changed, of another version, or of something else."""
+
+
 class InvalidRule(InvalidInput):
     """A rule file that is refused; the message names file, rule and key.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from loopguard import _core, _facts
+from loopguard._pack import Reader, Writer
 from loopguard.model import Status
 from loopguard.tool_class import ToolClass, ToolClasses
 
@@ -24,6 +25,10 @@ MASK: Final[int] = getattr(_core, "DEFAULT_MASK", _core.WRAPPER_NONCE)
 _KNOWN_NAMES: Final = 4096
 
 
+#: The marks of a call, in the order in which snapshots know them.
+_MARKS: Final = ("changes", "poll", "note", "free_text", "whole", "bare")
+
+
 class CallFacts:
     """A call on several levels: `same` its exact identity, `near` one that forgives spelling, `family` its program.
 
@@ -31,6 +36,7 @@ class CallFacts:
     """
 
     __slots__ = (
+        "_packed",
         "asked",
         "bare",
         "changes",
@@ -72,6 +78,42 @@ class CallFacts:
         #: No arguments: what it asks depends on where the agent stands.
         self.bare = False
         self.asked: _facts.Asked | None = None
+        self._packed = b""
+
+    def pack(self, out: Writer) -> None:
+        """Write it into a snapshot. It changes no more, and a run that goes on is written again and again."""
+        if not self._packed:
+            own = Writer()
+            self._pack(own)
+            self._packed = own.written()
+        out.blob(self._packed)
+
+    def _pack(self, out: Writer) -> None:
+        out.text(self.tool)
+        out.number(self.tool_class)
+        out.words((self.number, self.same, self.near, self.program, self.family, self.target))
+        out.number(sum(1 << bit for bit, name in enumerate(_MARKS) if getattr(self, name)))
+        out.flag(self.lines is not None)
+        for line in self.lines or ():
+            out.word(line)
+        out.optional_blob(None if self.asked is None else self.asked.pack())
+
+    @classmethod
+    def unpack(cls, data: Reader) -> CallFacts:
+        """Read one that was packed."""
+        own = Reader(data.blob())
+        tool, tool_class = own.text(), ToolClass(own.number())
+        number, same, near, program, family, target = own.words()
+        made = cls(tool, number, tool_class, same)
+        made.near, made.program, made.family, made.target = near, program, family, target
+        marks = own.small((1 << len(_MARKS)) - 1)
+        for bit, name in enumerate(_MARKS):
+            setattr(made, name, bool(marks >> bit & 1))
+        made.lines = (own.word(), own.word()) if own.flag() else None
+        asked = own.optional_blob()
+        made.asked = None if asked is None else _facts.Asked.unpack(asked)
+        own.finish()
+        return made
 
 
 class OutcomeFacts:

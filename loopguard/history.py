@@ -8,6 +8,7 @@ from loopguard._core import Ring
 from loopguard.fingerprints import settle
 
 if TYPE_CHECKING:
+    from loopguard._pack import Reader, Writer
     from loopguard.fingerprints import CallPrint, Kind, OutcomePrint
 
 
@@ -43,6 +44,23 @@ class History(Ring):
         """Return what the records say about a call that is about to run; `None` if no count reaches `lowest`."""
         counts = self.survey(call.tool, call.digest, call.tool == "exec", lowest)
         return None if counts is None else Facts(self, call, counts)
+
+    def write(self, out: Writer) -> None:
+        """Write it into a snapshot."""
+        texts, left_out, records = self.pack()
+        out.texts(texts)
+        out.number(len(left_out))
+        for stripped, moving in left_out:
+            out.texts(stripped)
+            out.texts(moving)
+        out.blob(records)
+
+    @classmethod
+    def read(cls, data: Reader) -> History:
+        """Read one that was written."""
+        texts = data.texts()
+        left_out: list[_LeftOut] = [(tuple(data.texts()), tuple(data.texts())) for _ in range(data.count())]
+        return cls.unpack(texts, left_out, data.blob())
 
 
 class Facts:

@@ -12,15 +12,17 @@ from loopguard.events import Event
 from loopguard.guards.compaction import CompactionWindow
 from loopguard.model import Call, CallBatch, Frame, Mode, Outcome, Record, Signal, Verdict
 from loopguard.model import History as HistoryFrame
+from loopguard.verdicts import Abort
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from loopguard._pack import Reader, Writer
     from loopguard.config import LoopDetection
     from loopguard.fingerprints import CallPrint, OutcomePrint
+    from loopguard.guards.identical_error import WaitingBatch
     from loopguard.model import Finding, RunOpen
     from loopguard.surroundings import Surroundings
-    from loopguard.verdicts import Abort
 
 logger = logging.getLogger(__name__)
 
@@ -141,6 +143,32 @@ class Run(ABC):
     def open_calls(self) -> int:
         """How many calls were asked and not yet reported."""
         return len(self._open)
+
+    @abstractmethod
+    def pack(self, out: Writer) -> None:
+        """Write into a snapshot all that answers to later frames depend on, but for how the run was opened."""
+
+    @abstractmethod
+    def unpack(self, data: Reader) -> None:
+        """Take over in an empty run what was packed. Raises `ValueError`."""
+
+    def _pack_shared(self, out: Writer, batch: WaitingBatch | None = None) -> None:
+        out.number(self.calls_asked)
+        out.number(self._next_number)
+        self._open.pack(out, batch)
+        out.flag(self._compaction is not None)
+        if self._compaction is not None:
+            self._compaction.pack(out)
+        out.flag(self._abort is not None)
+        if self._abort is not None:
+            self._abort.pack(out)
+
+    def _unpack_shared(self, data: Reader, batch: WaitingBatch | None = None) -> None:
+        self.calls_asked = data.number()
+        self._next_number = data.number()
+        self._open = OpenCalls.unpack(data, batch)
+        self._compaction = CompactionWindow.unpack(data) if data.flag() else None
+        self._abort = Abort.unpack(data) if data.flag() else None
 
     @abstractmethod
     def _ask(self, calls: list[Call], dry_run: bool) -> list[Verdict] | str:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from loopguard.model import Action, Flag, Scope, Verdict
+from loopguard.model import Action, Finding, Flag, Level, Scope, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from loopguard._pack import Reader, Writer
     from loopguard.fingerprints import CallPrint
-    from loopguard.model import Finding
 
+#: The order in which snapshots know them.
+_LEVELS: Final = (Level.WARNING, Level.CRITICAL)
+_SCOPES: Final = (Scope.TURN, Scope.RUN)
 _NO_FLAGS: Final = Flag(0)
 
 
@@ -37,6 +40,47 @@ class Abort:
     def verdicts(self, ids: Sequence[str], prints: Sequence[CallPrint | None]) -> list[Verdict]:
         """Answer a batch with it."""
         return [self.verdict(call_id, call.flags if call else 0) for call_id, call in zip(ids, prints, strict=True)]
+
+    def pack(self, out: Writer) -> None:
+        """Write it into a snapshot."""
+        out.number(_SCOPES.index(self.scope))
+        pack_finding(self.finding, out)
+        out.text(self.note)
+
+    @classmethod
+    def unpack(cls, data: Reader) -> Abort:
+        """Read one that was packed."""
+        return cls(_SCOPES[data.small(1)], unpack_finding(data), data.text())
+
+
+def pack_finding(finding: Finding, out: Writer) -> None:
+    """Write a finding into a snapshot."""
+    out.text(finding.detector)
+    out.number(_LEVELS.index(finding.level))
+    out.number(finding.count)
+    out.number(finding.threshold)
+    out.text(finding.paired_tool)
+    out.texts(finding.call_ids)
+    out.blob(finding.args_digest)
+    out.blob(finding.outcome_digest)
+    out.texts(finding.stripped)
+    out.text(finding.cleared_by)
+
+
+def unpack_finding(data: Reader) -> Finding:
+    """Read a finding that was packed."""
+    return Finding(
+        detector=data.text(),
+        level=_LEVELS[data.small(1)],
+        count=data.number(),
+        threshold=data.number(),
+        paired_tool=data.text(),
+        call_ids=tuple(data.texts()),
+        args_digest=data.blob(),
+        outcome_digest=data.blob(),
+        stripped=tuple(data.texts()),
+        cleared_by=data.text(),
+    )
 
 
 def allow(ids: Sequence[str], prints: Sequence[CallPrint | None]) -> list[Verdict]:

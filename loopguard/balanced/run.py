@@ -16,6 +16,7 @@ from loopguard.verdicts import Abort, allow, flags_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from loopguard._pack import Reader, Writer
     from loopguard.balanced.standing import Standing
     from loopguard.course.lineage import Lineage
     from loopguard.detectors.balanced import Limits
@@ -35,13 +36,39 @@ class BalancedRun(Run):
 
     __slots__ = ("_asked", "_at", "_describer", "_turn", "_watch")
 
+    @property
+    def watches(self) -> bool:
+        """Whether the run's configuration has not switched it off."""
+        return self.config.enabled is not False
+
     def watch_with(self, limits: Limits, describer: Describer, lineage: Lineage) -> None:
         """Begin to watch, unless the run's configuration switched it off."""
-        self._watch = Watch(limits, lineage) if self.config.enabled is not False else None
+        self._watch = Watch(limits, lineage) if self.watches else None
         self._describer = describer
         self._asked: OrderedDict[str, Asked] = OrderedDict()
         self._turn = 0
         self._at: float | None = None
+
+    def pack(self, out: Writer) -> None:
+        """Write into a snapshot all that answers to later frames depend on, but for how the run was opened."""
+        if self._watch is not None:
+            self._watch.lineage.pack(out)
+        self._pack_shared(out)
+        out.number(self._turn)
+        out.number(len(self._asked))
+        for call_id, asked in self._asked.items():
+            out.text(call_id)
+            asked.pack(out)
+        if self._watch is not None:
+            self._watch.pack(out)
+
+    def unpack(self, data: Reader) -> None:
+        """Take over in an empty run what was packed, behind its lineage. Raises `ValueError`."""
+        self._unpack_shared(data)
+        self._turn = data.number()
+        self._asked = OrderedDict((data.text(), Asked.unpack(data)) for _ in range(data.count()))
+        if self._watch is not None:
+            self._watch.unpack(data)
 
     def answer(self, frame: Frame, at: float | None = None) -> list[Verdict] | Verdict | str | None:
         """Take a frame at `at` seconds of the run, as `Run.answer` does."""

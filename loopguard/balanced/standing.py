@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Final
 
 from loopguard.course import LIKENESS
 from loopguard.detectors.balanced.hit import About
+from loopguard.facts import CallFacts
 from loopguard.model import Finding, Level
 from loopguard.tool_class import ToolClass
+from loopguard.verdicts import pack_finding, unpack_finding
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
+    from loopguard._pack import Reader, Writer
     from loopguard.detectors.balanced.hit import Hit
-    from loopguard.facts import CallFacts
 
 #: These end with their row, not with news: each new version is news.
 _ROWS: Final = (About.TARGET, About.TOOL)
@@ -32,6 +34,20 @@ class Standing:
         #: The count at which the model was told; 0 is never.
         self.told = 0
 
+    def pack(self, out: Writer) -> None:
+        """Write it into a snapshot."""
+        pack_finding(self.finding, out)
+        self.call.pack(out)
+        out.flag(self.stops)
+        out.number(self.told)
+
+    @classmethod
+    def unpack(cls, data: Reader) -> Standing:
+        """Read one that was packed."""
+        made = cls(unpack_finding(data), CallFacts.unpack(data), data.flag())
+        made.told = data.number()
+        return made
+
 
 class Register:
     """The standing hits of a run, by what they are about."""
@@ -42,6 +58,24 @@ class Register:
         self._standing: dict[Hashable, Standing] = {}
         self._missing: set[int] = set()
         self._worked: set[int] = set()
+
+    def pack(self, out: Writer) -> None:
+        """Write it into a snapshot."""
+        out.number(len(self._standing))
+        for key, standing in self._standing.items():
+            out.number(_about(key))
+            standing.pack(out)
+        out.words(self._missing)
+        out.words(self._worked)
+
+    def unpack(self, data: Reader) -> None:
+        """Take over what was packed."""
+        self._standing = {}
+        for _ in range(data.count()):
+            about, standing = About(data.number()), Standing.unpack(data)
+            self._standing[_key(about, standing.finding.detector, standing.call)] = standing
+        self._missing = set(data.words())
+        self._worked = set(data.words())
 
     def enter(self, hit: Hit, finding: Finding, call: CallFacts) -> Standing:
         """Let a hit stand; an older one on the same ground keeps its right to stop, and what was told."""

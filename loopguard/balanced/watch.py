@@ -8,13 +8,15 @@ from loopguard.balanced.standing import Register, Standing
 from loopguard.course import Count, Course
 from loopguard.course.novelty import News
 from loopguard.detectors.balanced import BALANCED, About, Hit
+from loopguard.facts import CallFacts
 from loopguard.model import Finding, Level
 from loopguard.tool_class import ToolClass
 
 if TYPE_CHECKING:
+    from loopguard._pack import Reader, Writer
     from loopguard.course.lineage import Lineage
     from loopguard.detectors.balanced import Limits
-    from loopguard.facts import CallFacts, OutcomeFacts
+    from loopguard.facts import OutcomeFacts
 
 
 class Asked:
@@ -29,25 +31,56 @@ class Asked:
         self.at = at
         self.told = False
 
+    def pack(self, out: Writer) -> None:
+        """Write it into a snapshot."""
+        self.call.pack(out)
+        out.blob(self.digest)
+        out.number(self.turn)
+        out.flag(self.at is not None)
+        out.real(self.at or 0.0)
+        out.flag(self.told)
+
+    @classmethod
+    def unpack(cls, data: Reader) -> Asked:
+        """Read one that was packed."""
+        call, digest, turn, timed, at = CallFacts.unpack(data), data.blob(), data.number(), data.flag(), data.real()
+        made = cls(call, digest, turn, at if timed else None)
+        made.told = data.flag()
+        return made
+
 
 class Watch:
     """One run's detectors and what they hold against it. Not thread-safe."""
 
-    __slots__ = ("_course", "_limits", "_lineage", "_register", "_stretch", "_vetoes")
+    __slots__ = ("_course", "_limits", "_register", "_stretch", "_vetoes", "lineage")
 
     def __init__(self, limits: Limits, lineage: Lineage) -> None:
         self._limits = limits
-        self._lineage = lineage
+        self.lineage = lineage
         self._course = Course()
         self._register = Register()
         self._stretch = 0
         #: Blocked batches since the last news.
         self._vetoes = 0
 
+    def pack(self, out: Writer) -> None:
+        """Write it into a snapshot."""
+        self._course.pack(out)
+        self._register.pack(out)
+        out.number(self._stretch)
+        out.number(self._vetoes)
+
+    def unpack(self, data: Reader) -> None:
+        """Take over what was packed."""
+        self._course.unpack(data)
+        self._register.unpack(data)
+        self._stretch = data.number()
+        self._vetoes = data.number()
+
     def ask(self, call: CallFacts) -> tuple[Standing, bool] | None:
         """Return what stands against a call about to run, and whether it stops it. Changes nothing."""
         if call.tool_class is ToolClass.SPAWN:
-            count = self._lineage.times_handed_on(call)
+            count = self.lineage.times_handed_on(call)
             if count >= self._limits.handed_on:
                 return self._handed_on(call, count)
         return self._register.find(call)
@@ -55,7 +88,7 @@ class Watch:
     def admit(self, call: CallFacts) -> None:
         """Take a call that runs."""
         if call.tool_class is ToolClass.SPAWN:
-            self._lineage.hand_on(call)
+            self.lineage.hand_on(call)
 
     def veto(self) -> bool:
         """Count a blocked batch. Returns whether it was one too many."""

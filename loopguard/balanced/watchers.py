@@ -12,6 +12,7 @@ from loopguard.facts import Describer
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from loopguard._pack import Reader
     from loopguard.balanced.run import BalancedRun
 
 #: How many runs are remembered for those that they start; a run may have ended before its child begins.
@@ -27,10 +28,16 @@ class Watchers:
         self._describer = Describer(self._limits.classes)
         self._lineages: OrderedDict[tuple[str, str], Lineage] = OrderedDict()
 
-    def begin(self, run: BalancedRun) -> None:
-        """Begin the watch over an empty run, below the run that started it if that is known."""
-        parent = self._lineages.get((run.tenant, run.parent_run_id)) if run.parent_run_id else None
-        lineage = self._lineages[run.tenant, run.run_id] = Lineage(parent)
-        if len(self._lineages) > _LINEAGES:
+    def begin(self, run: BalancedRun, data: Reader | None = None) -> None:
+        """Begin the watch over an empty run, below the run that started it if that is known.
+
+        Of a run that is restored, `data` holds what it and the runs above it handed on.
+        """
+        if data is not None and run.watches:
+            lineage = Lineage.unpack(data, run.tenant, self._lineages)
+        else:
+            parent = self._lineages.get((run.tenant, run.parent_run_id)) if run.parent_run_id else None
+            lineage = self._lineages[run.tenant, run.run_id] = Lineage(run.run_id, parent)
+        while len(self._lineages) > _LINEAGES:
             self._lineages.popitem(last=False)
         run.watch_with(self._limits, self._describer, lineage)

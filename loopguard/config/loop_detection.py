@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +11,8 @@ from loopguard.errors import InvalidConfig
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from loopguard._pack import Reader, Writer
 
 #: A checked block: path of the key inside `loopDetection` -> value. Keys that are not set are absent.
 Block = dict[str, "bool | int"]
@@ -117,6 +119,55 @@ def merge(blocks: Sequence[Block]) -> LoopDetection:
         _check_order(merged, blocks, "globalCircuitBreakerThreshold", "historySize", strict=False)
         _check_order(merged, blocks, "unknownToolThreshold", "historySize", strict=False)
     return merged
+
+
+def pack_detection(config: LoopDetection, out: Writer) -> None:
+    """Write an effective configuration into a snapshot, with what its file says about single tools."""
+    _pack_values(config, out)
+    out.number(len(config.tools))
+    for name, tool in config.tools.items():
+        out.text(name)
+        out.flag(tool.exempt)
+        out.flag(tool.polls is not None)
+        out.texts(sorted(tool.polls or ()))
+        out.flag(tool.limits is not None)
+        if tool.limits is not None:
+            _pack_values(tool.limits, out)
+
+
+def unpack_detection(data: Reader) -> LoopDetection:
+    """Read a configuration that was packed. Raises `ValueError`, also for values that no file can have."""
+    config = _unpack_values(data)
+    tools = {}
+    for _ in range(data.count()):
+        name, exempt, is_poll, polls = data.text(), data.flag(), data.flag(), frozenset(data.texts())
+        limits = _unpack_values(data) if data.flag() else None
+        tools[name] = ToolSettings(exempt, polls if is_poll else None, limits)
+    return replace(config, tools=MappingProxyType(tools)) if tools else config
+
+
+def _pack_values(config: LoopDetection, out: Writer) -> None:
+    out.number(0 if config.enabled is None else 1 + config.enabled)
+    for name in INTEGERS.values():
+        out.number(getattr(config, name))
+    for key, name in BOOLEANS.items():
+        if key != "enabled":
+            out.flag(getattr(config, name))
+
+
+def _unpack_values(data: Reader) -> LoopDetection:
+    block: Block = {}
+    enabled = data.small(2)
+    if enabled:
+        block["enabled"] = enabled == 2
+    for key in INTEGERS:
+        block[key] = data.small(_LARGEST)
+    for key in BOOLEANS:
+        if key != "enabled":
+            block[key] = data.flag()
+    if not all(block[key] for key in INTEGERS):
+        raise ValueError("a threshold of 0")
+    return merge([block])
 
 
 def origins(named_blocks: Sequence[tuple[str, Block]]) -> dict[str, str]:

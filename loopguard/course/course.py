@@ -17,8 +17,8 @@ from loopguard.course.tally import Tallies, Tally, compare
 from loopguard.tool_class import ToolClass
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
+    from loopguard._pack import Reader, Writer
+    from loopguard.course.tally import Key
     from loopguard.facts import CallFacts, OutcomeFacts
 
 #: Share of common words from which on two calls are worded alike: half of them.
@@ -73,6 +73,31 @@ class Course:
         self._plans, self._unknown, self._stall = Row(), Row(), Row()
         self._cascade = Cascade()
         self._rejections = Rejections()
+
+    def _parts(self) -> tuple[Novelty | Tallies | Rounds | Patience | Row | Cascade | Rejections, ...]:
+        counters = (self._novelty, self._tallies, self._rounds, self._patience, self._cascade, self._rejections)
+        return *counters, self._edits, self._versions, self._sends, self._plans, self._unknown, self._stall
+
+    def pack(self, out: Writer) -> None:
+        """Write it into a snapshot."""
+        for part in self._parts():
+            part.pack(out)
+        for number in (self._step + 1, self._stretch, self._changes, self._variants, self._since_news):
+            out.number(number)
+        out.number(self._news_step + 1)
+        out.number(self._change_step + 1)
+        out.words(self._successes)
+        out.words(self._successes.values())
+
+    def unpack(self, data: Reader) -> None:
+        """Take over in an empty course what was packed. Raises `ValueError`."""
+        for part in self._parts():
+            part.unpack(data)
+        self._step = data.number() - 1
+        self._stretch, self._changes, self._variants = data.number(), data.number(), data.number()
+        self._since_news = data.number()
+        self._news_step, self._change_step = data.number() - 1, data.number() - 1
+        self._successes = dict(zip(data.words(), data.words(), strict=True))
 
     @property
     def stretch(self) -> int:
@@ -133,7 +158,7 @@ class Course:
         if call.changes and not outcome.failed:
             self._change_step = self._step
             self._changes += 1
-        note, first = self._tallies.note, (self._step, turn, call_id, call)
+        note, first = self._tallies.note, (self._step, turn, call_id, None)
         note((_EQUAL, call.same, outcome.same), first)
         if call.near != call.same:
             note((_NEAR, call.near, outcome.same), first)
@@ -141,11 +166,11 @@ class Course:
             note((_LIKE, call.same, likeness), first)
         if outcome.failed:
             worked = self._successes.get(call.program, 0)
-            note((_ERROR, call.number, outcome.same, worked), first)
+            note((_ERROR, call.number, outcome.same, worked), (self._step, turn, call_id, call))
             for signature in outcome.signatures:
                 note((_SIGNATURE, call.program, signature, worked), first)
         elif outcome.informative:
-            note((_ANSWER, call.family or call.number, outcome.same), first)
+            note((_ANSWER, call.family or call.number, outcome.same), (self._step, turn, call_id, call))
 
     def _count_repeats(self, moment: Moment, turn: int, call_id: str, patient: int) -> None:
         call, outcome = moment.call, moment.outcome
@@ -240,14 +265,14 @@ class Course:
         call = moment.call
         key = (_SPREAD, call.same, moment.outcome.same)
         if moment.news is News.NEWS:
-            self._tallies.note(key, (self._step, turn, call_id, call))
+            self._tallies.note(key, (self._step, turn, call_id, None))
             return
         tally = self._tallies.count(key, self._changes, self._step, turn, call_id, within=_WINDOW)
         number = tally.count + (tally.earlier > self._change_step)
         if number > 1:
             moment.spread = Count(number, tally.call_ids)
 
-    def _raise(self, key: Hashable, turn: int, call_id: str) -> Tally:
+    def _raise(self, key: Key, turn: int, call_id: str) -> Tally:
         return self._tallies.count(key, self._stretch, self._step, turn, call_id)
 
     def _counted(self, tally: Tally, less: int = 0) -> Count:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from loopguard.tool_class import ToolClass
 
 if TYPE_CHECKING:
+    from loopguard._pack import Reader, Writer
     from loopguard.facts import CallFacts, OutcomeFacts
 
 #: How much of a run is remembered; the oldest is forgotten first. A loop comes back sooner.
@@ -52,6 +53,14 @@ class Recent:
             del members[next(iter(members))]
         return True
 
+    def pack(self, out: Writer) -> None:
+        """Write it into a snapshot."""
+        out.words(self._members)
+
+    def unpack(self, data: Reader) -> None:
+        """Take over what was packed."""
+        self._members = dict.fromkeys(data.words())
+
 
 class Novelty:
     """What a run has seen, done and asked so far."""
@@ -68,6 +77,28 @@ class Novelty:
         self._read: OrderedDict[int, list[tuple[int, int]]] = OrderedDict()
         #: Whether the newest change was at least spelled in a new way.
         self.variant = False
+
+    def _sets(self) -> tuple[Recent, ...]:
+        return (self._outcomes, self._without_digits, self._errors, self._asked, self._changes, self._exact_changes)
+
+    def pack(self, out: Writer) -> None:
+        """Write it into a snapshot."""
+        for members in self._sets():
+            members.pack(out)
+        out.words(self._read)
+        for pieces in self._read.values():
+            out.words([line for piece in pieces for line in piece])
+        out.flag(self.variant)
+
+    def unpack(self, data: Reader) -> None:
+        """Take over what was packed."""
+        for members in self._sets():
+            members.unpack(data)
+        self._read = OrderedDict()
+        for target in data.words():
+            lines = iter(data.words())
+            self._read[target] = list(zip(lines, lines, strict=True))
+        self.variant = data.flag()
 
     def meet(self, call: CallFacts, outcome: OutcomeFacts) -> News:
         """Remember a settled call. Returns what it brought."""

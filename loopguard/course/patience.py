@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from loopguard._pack import Reader, Writer
 
 #: From this pause on waiting is patient, as it is where each pause is that much longer than the one before.
 _LONG_PAUSE_S: Final = 30.0
@@ -37,3 +40,18 @@ class Patience:
         if len(calls) > _KEPT:
             calls.popitem(last=False)
         return patient
+
+    def pack(self, out: Writer) -> None:
+        """Write it into a snapshot."""
+        out.words(self._calls)
+        for span, at, pause, patient in self._calls.values():
+            out.number(span)
+            out.real(at)
+            out.real(pause)
+            out.number(patient)
+
+    def unpack(self, data: Reader) -> None:
+        """Take over what was packed."""
+        self._calls = OrderedDict(
+            (same, (data.number(), data.real(), data.real(), data.number())) for same in data.words()
+        )

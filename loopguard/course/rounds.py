@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from loopguard._pack import Reader, Writer
 
 #: The longest round that is looked for; longer ones are found by the repeats in them.
 LONGEST: Final = 10
@@ -81,3 +84,26 @@ class Rounds:
         steps = self._steps
         first = steps[-1][level]
         return any(steps[-i][level] != first for i in range(2, length + 1))
+
+    def pack(self, out: Writer) -> None:
+        """Write it into a snapshot."""
+        out.number(len(self._steps))
+        for near, step, failed in self._steps:
+            out.word(near)
+            out.word(step)
+            out.flag(failed)
+        out.words(self._recent)
+        out.words(self._alike)
+        out.words(self._equal)
+        out.flag(self._none)
+        out.texts(self.call_ids)
+
+    def unpack(self, data: Reader) -> None:
+        """Take over what was packed. Raises `ValueError`."""
+        self._steps.extend((data.word(), data.word(), data.flag()) for _ in range(data.count()))
+        self._recent.extend(data.words())
+        self._alike, self._equal = data.words(), data.words()
+        if len(self._alike) != LONGEST + 1 or len(self._equal) != LONGEST_EQUAL + 1:
+            raise ValueError("other lengths of rounds")
+        self._none = data.flag()
+        self.call_ids.extend(data.texts())

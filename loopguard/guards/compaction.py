@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from loopguard.fingerprints.packed import pack_call, unpack_call
 from loopguard.model import Finding, Level
 
 if TYPE_CHECKING:
+    from loopguard._pack import Reader, Writer
     from loopguard.fingerprints import CallPrint, OutcomePrint
 
 NAME: Final = "compaction_loop_persisted"
@@ -55,3 +57,23 @@ class CompactionWindow:
             stripped=tuple(outcome.stripped),
             cleared_by="a user message",
         )
+
+    def pack(self, out: Writer) -> None:
+        """Write it into a snapshot."""
+        out.number(self._window)
+        out.number(self._left)
+        out.flag(self._call is not None)
+        if self._call is not None:
+            pack_call(self._call, out)
+        out.blob(self._outcome)
+        out.texts(self._call_ids)
+
+    @classmethod
+    def unpack(cls, data: Reader) -> CompactionWindow:
+        """Read one that was packed."""
+        made = cls(data.number())
+        made._left = data.small(made._window)
+        made._call = unpack_call(data) if data.flag() else None
+        made._outcome = data.blob()
+        made._call_ids = data.texts()
+        return made

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from loopguard.fingerprints import Kind
+from loopguard.fingerprints.packed import pack_call, pack_outcome, unpack_call, unpack_outcome
 from loopguard.model import Finding, Level
 
 if TYPE_CHECKING:
+    from loopguard._pack import Reader, Writer
     from loopguard.calls import OpenCall
     from loopguard.fingerprints import CallPrint, OutcomePrint
 
@@ -26,6 +28,17 @@ class Report:
         self.call_id = call_id
         self.call = call
         self.outcome = outcome
+
+    def pack(self, out: Writer) -> None:
+        """Write it into a snapshot."""
+        out.text(self.call_id)
+        pack_call(self.call, out)
+        pack_outcome(self.outcome, out)
+
+    @classmethod
+    def unpack(cls, data: Reader) -> Report:
+        """Read one that was packed."""
+        return cls(data.text(), unpack_call(data), unpack_outcome(data))
 
 
 class WaitingBatch:
@@ -49,6 +62,26 @@ class WaitingBatch:
     def rest(self) -> list[Report]:
         """Return what still waits behind calls without outcome, in order."""
         return [report for report in self._reports[self._counted :] if report is not None]
+
+    def pack(self, out: Writer) -> None:
+        """Write it into a snapshot."""
+        out.number(len(self._reports))
+        for report in self._reports:
+            _pack_report(report, out)
+        out.number(self._counted)
+
+    @classmethod
+    def unpack(cls, data: Reader) -> WaitingBatch:
+        """Read one that was packed."""
+        made = cls(0)
+        made._reports = [_unpack_report(data) for _ in range(data.count())]
+        made._counted = data.small(made.size)
+        return made
+
+    @property
+    def size(self) -> int:
+        """How many calls the batch has."""
+        return len(self._reports)
 
 
 class IdenticalErrors:
@@ -140,6 +173,35 @@ class IdenticalErrors:
     def tool(self) -> str:
         """The tool of the newest failure."""
         return self._last.call.tool if self._last else ""
+
+    def pack(self, out: Writer) -> None:
+        """Write it into a snapshot."""
+        out.flag(self.batch is not None)
+        if self.batch is not None:
+            self.batch.pack(out)
+        out.number(self.streak)
+        _pack_report(self._last, out)
+        out.texts(self._call_ids)
+
+    @classmethod
+    def unpack(cls, data: Reader) -> IdenticalErrors:
+        """Read one that was packed."""
+        made = cls()
+        made.batch = WaitingBatch.unpack(data) if data.flag() else None
+        made.streak = data.number()
+        made._last = _unpack_report(data)
+        made._call_ids = tuple(data.texts())
+        return made
+
+
+def _pack_report(report: Report | None, out: Writer) -> None:
+    out.flag(report is not None)
+    if report is not None:
+        report.pack(out)
+
+
+def _unpack_report(data: Reader) -> Report | None:
+    return Report.unpack(data) if data.flag() else None
 
 
 def _same(one: Report, other: Report) -> bool:

@@ -79,8 +79,11 @@ class Ring {
 public:
     explicit Ring(uint32_t limit = 1) : limit_(limit) {}
 
+    uint32_t limit() const { return limit_; }
     uint32_t size() const { return size_; }
     uint64_t appended() const { return appended_; }
+    // Goes on numbering as if so many records had been appended.
+    void count_from(uint64_t appended) { appended_ = appended; }
     size_t capacity() const { return heads_.capacity(); }
     const RecordHead& head(uint32_t position) const { return heads_[slot(position)]; }
     const RecordBody& body(uint32_t position) const { return bodies_[slot(position)]; }

@@ -11,12 +11,14 @@ from loopguard.fingerprints import Kind, append_unless, settle
 from loopguard.guards.identical_error import IdenticalErrors
 from loopguard.history import History
 from loopguard.model import Action, Finding, Level, Mode, Scope, Status, Verdict
+from loopguard.openclaw.warning_buckets import pack_buckets, unpack_buckets
 from loopguard.run import Run
 from loopguard.verdicts import Abort, allow, block, flags_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from loopguard._pack import Reader, Writer
     from loopguard.fingerprints import CallPrint, OutcomePrint
     from loopguard.model import Call, Outcome, Record, RunOpen
     from loopguard.openclaw.judgement import Judge, Judgement
@@ -43,6 +45,24 @@ class OpenclawRun(Run):
         self._buckets = _NO_BUCKETS
         self._recovering = False
         self._errors = IdenticalErrors()
+
+    def pack(self, out: Writer) -> None:
+        """Write into a snapshot all that answers to later frames depend on, but for how the run was opened."""
+        self._errors.pack(out)
+        self._pack_shared(out, self._errors.batch)
+        if self._history is not None:
+            self._history.write(out)
+        pack_buckets(self._buckets, out)
+        out.flag(self._recovering)
+
+    def unpack(self, data: Reader) -> None:
+        """Take over in an empty run what was packed. Raises `ValueError`."""
+        self._errors = IdenticalErrors.unpack(data)
+        self._unpack_shared(data, self._errors.batch)
+        if self._history is not None:
+            self._history = History.read(data)
+        self._buckets = unpack_buckets(data)
+        self._recovering = data.flag()
 
     def _begin_turn(self) -> None:
         super()._begin_turn()

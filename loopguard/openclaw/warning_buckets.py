@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from loopguard._pack import Reader, Writer
 
 STEP: Final = 10
 LIMIT: Final = 256
 
-#: The bucket of the last note for each key, oldest note first.
+#: The bucket of the last note for each key, oldest note first. Keys are names and digests.
 Buckets = dict[Hashable, int]
 
 
@@ -24,3 +27,27 @@ def note_given(buckets: Buckets, key: Hashable, bucket: int) -> Buckets:
     if len(after) > LIMIT:
         del after[next(iter(after))]
     return after
+
+
+def pack_buckets(buckets: Buckets, out: Writer) -> None:
+    """Write buckets into a snapshot."""
+    out.number(len(buckets))
+    for key, bucket in buckets.items():
+        assert isinstance(key, tuple)
+        out.number(len(key))
+        for part in key:
+            out.flag(isinstance(part, bytes))
+            if isinstance(part, bytes):
+                out.blob(part)
+            else:
+                out.text(part)
+        out.number(bucket)
+
+
+def unpack_buckets(data: Reader) -> Buckets:
+    """Read buckets that were packed."""
+    buckets: Buckets = {}
+    for _ in range(data.count()):
+        key = tuple(data.blob() if data.flag() else data.text() for _ in range(data.count()))
+        buckets[key] = data.number()
+    return buckets
