@@ -53,22 +53,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=1.5)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--address", help="drive this service or proxy rather than one of our own")
+    parser.add_argument("--process-id", type=int, help="the process at that address whose CPU counts")
     options = parser.parse_args()
     kinds = [Kind(False, 1, digests) for digests in (False, True)]
     kinds += [Kind(True, size, digests) for size in SIZES for digests in (False, True)]
-    asyncio.run(measure(kinds, options.seconds, options.rounds))
+    if options.address is not None:
+        asyncio.run(measure(kinds, options.address, options.process_id, options.seconds, options.rounds))
+    else:
+        with running(SERVE) as (address, process_id):
+            asyncio.run(measure(kinds, address, process_id, options.seconds, options.rounds))
     print(f"{'':32} {'us of CPU a call':>16} {'calls/s a core':>15} {'bytes to':>9} {'and from':>9} the service")
     for kind in kinds:
         cpu_us = statistics.median(kind.cpu_us)
         print(f"{kind.name:32} {cpu_us:16.1f} {1e6 / cpu_us:15,.0f} {kind.up_bytes:9.0f} {kind.down_bytes:9.0f}")
 
 
-async def measure(kinds: list[Kind], seconds: float, rounds: int) -> None:
-    with running(SERVE) as (address, process_id):
-        async with grpc.aio.insecure_channel(address, options=OPTIONS) as channel:
-            for number in range(rounds):
-                for kind in kinds:
-                    await drive(channel, process_id, kind, f"{number}-{kinds.index(kind)}", seconds)
+async def measure(kinds: list[Kind], address: str, process_id: int, seconds: float, rounds: int) -> None:
+    async with grpc.aio.insecure_channel(address, options=OPTIONS) as channel:
+        for number in range(rounds):
+            for kind in kinds:
+                await drive(channel, process_id, kind, f"{number}-{kinds.index(kind)}", seconds)
 
 
 async def drive(channel: grpc.aio.Channel, process_id: int, kind: Kind, name: str, seconds: float) -> None:
