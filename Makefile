@@ -71,8 +71,9 @@ packages: setup ## build sdist and wheel, and run the tests against the installe
 format: setup ## format the Python code
 	@$(BIN)/ruff check --fix-only -q . && $(BIN)/ruff format -q .
 
-protos: $(PROTOS_VENV)/.installed ## regenerate loopguard/v1 from proto/
+protos: $(PROTOS_VENV)/.installed ## regenerate loopguard/v1 and the clients' stubs from proto/
 	@tools/generate-protos.sh
+	@clients/go/generate.sh
 
 clean: ## remove what was built; the virtual environments stay
 	rm -rf build dist *.egg-info loopguard/_*.cpp loopguard/*.so $(VENV)/.built

@@ -1,0 +1,272 @@
+package loopguard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/loopguard/loopguard/clients/go/loopguardv1"
+)
+
+func codeError(code codes.Code) error { return status.Error(code, "said the fake") }
+
+// once returns a hook that fails for the frame of that number, one time.
+func once(seq uint64, forget func()) func(string, *pb.GuardRequest) error {
+	done := false
+	return func(_ string, frame *pb.GuardRequest) error {
+		if done || frame.GetSeq() != seq || frame.GetOpen() != nil {
+			return nil
+		}
+		done = true
+		if forget != nil {
+			forget()
+		}
+		return codeError(codes.Unavailable)
+	}
+}
+
+var story = []string{"calls c1", "outcome c1 OK", "calls c2", "outcome c2 OK", "user", "calls c3"}
+
+// tell plays story.
+func tell(t *testing.T, run *Run) {
+	t.Helper()
+	for range 2 {
+		report(t, run, judge(t, run, "exec")[0].CallID)
+	}
+	if err := run.UserMessage(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	judge(t, run, "exec")
+}
+
+func TestAStreamCutAnywhereIsResumed(t *testing.T) {
+	eachWay(t, func(t *testing.T, options ...Option) {
+		for seq := range uint64(len(story)) {
+			for _, observed := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%d, observed %t", seq+1, observed), func(t *testing.T) {
+					guard := newFake()
+					if observed {
+						guard.after = once(seq+1, nil)
+					} else {
+						guard.before = once(seq+1, nil)
+					}
+					client := newTestClient(t, guard.serve(t), options...)
+					tell(t, openRun(t, client, "r"))
+					if got := guard.observed("r"); !slices.Equal(got, story) {
+						t.Errorf("observed %q", got)
+					}
+					if opens := guard.openings(); len(opens) != 2 || !opens[1].GetResume() || opens[1].GetRebuild() {
+						t.Errorf("opened %v", opens)
+					}
+				})
+			}
+		}
+	})
+}
+
+func TestALostRunIsToldAgain(t *testing.T) {
+	eachWay(t, func(t *testing.T, options ...Option) {
+		guard := newFake()
+		guard.after = once(4, func() { delete(guard.runs, "r") })
+		client := newTestClient(t, guard.serve(t), options...)
+		tell(t, openRun(t, client, "r"))
+		if got := guard.observed("r"); !slices.Equal(got, story) {
+			t.Errorf("observed %q", got)
+		}
+	})
+}
+
+func TestARunWhoseFramesAreGoneIsRebuilt(t *testing.T) {
+	eachWay(t, func(t *testing.T, options ...Option) {
+		guard := newFake()
+		client := newTestClient(t, guard.serve(t), append(options, WithBuffer(2, 1<<20))...)
+		run := openRun(t, client, "r")
+		report(t, run, judge(t, run, "one")[0].CallID)
+		open := judge(t, run, "two")[0].CallID
+		judge(t, run, "three")
+		guard.mu.Lock()
+		guard.before = once(5, func() { delete(guard.runs, "r") })
+		guard.mu.Unlock()
+		judge(t, run, "four")
+		// The guard does not know this call.
+		report(t, run, open)
+		want := []string{"history one", "calls c4", "history two"}
+		if got := guard.observed("r"); !slices.Equal(got, want) {
+			t.Errorf("observed %q, want %q", got, want)
+		}
+		last := guard.openings()[len(guard.openings())-1]
+		if last.GetResume() || !last.GetRebuild() || !run.Opened().GetRebuilt() {
+			t.Errorf("opened with %v", last)
+		}
+	})
+}
+
+func TestDurableFramesAreForgotten(t *testing.T) {
+	guard := newFake()
+	guard.durable = true
+	client := newTestClient(t, guard.serve(t))
+	run := openRun(t, client, "r")
+	tell(t, run)
+	client.mu.Lock()
+	defer client.mu.Unlock()
+	if kept := len(run.session.kept); kept != 0 {
+		t.Errorf("%d frames are kept", kept)
+	}
+}
+
+func TestAnAnswerIsAskedForAgainThoughItsFrameIsDurable(t *testing.T) {
+	eachWay(t, func(t *testing.T, options ...Option) {
+		guard := newFake()
+		guard.durable = true
+		guard.after = once(3, nil)
+		guard.verdict = func(call *pb.Call) *pb.Verdict {
+			return &pb.Verdict{CallId: call.GetCallId(), Action: pb.Action_ACTION_WARN}
+		}
+		// Also the answer to RunOpen tells how far the run is durable.
+		guard.instead = func(_ string, frame *pb.GuardRequest) *pb.GuardResponse {
+			if open := frame.GetOpen(); open != nil && open.GetResume() {
+				answer := guard.open(open)
+				answer.DurableSeq = answer.GetOpened().GetLastSeq()
+				return answer
+			}
+			return nil
+		}
+		client := newTestClient(t, guard.serve(t), options...)
+		run := openRun(t, client, "r")
+		report(t, run, judge(t, run, "exec")[0].CallID)
+		if verdict := judge(t, run, "exec")[0]; verdict.Action != ActionWarn {
+			t.Errorf("got %v", verdict)
+		}
+	})
+}
+
+func TestAFrameThatIsMissedIsSentAgain(t *testing.T) {
+	eachWay(t, func(t *testing.T, options ...Option) {
+		guard := newFake()
+		client := newTestClient(t, guard.serve(t), options...)
+		run := openRun(t, client, "r")
+		missed := false
+		guard.instead = func(_ string, frame *pb.GuardRequest) *pb.GuardResponse {
+			if missed || frame.GetSeq() != 2 {
+				return nil
+			}
+			missed = true
+			return &pb.GuardResponse{Seq: 2, Answer: &pb.GuardResponse_NeedResend{NeedResend: &pb.NeedResend{FromSeq: 2}}}
+		}
+		tell(t, run)
+		if got := guard.observed("r"); !slices.Equal(got, story) {
+			t.Errorf("observed %q", got)
+		}
+	})
+}
+
+func TestARunLeftByAnotherClientIsTakenUp(t *testing.T) {
+	eachWay(t, func(t *testing.T, options ...Option) {
+		guard := newFake()
+		address := guard.serve(t)
+		first := newTestClient(t, address, options...)
+		judge(t, openRun(t, first, "r"), "exec")
+		if err := first.Close(); err != nil {
+			t.Fatal(err)
+		}
+		run := openRun(t, newTestClient(t, address, options...), "r", WithResume())
+		report(t, run, "c1")
+		if got := guard.observed("r"); !slices.Equal(got, story[:2]) || run.Opened().GetLastSeq() != 1 {
+			t.Errorf("observed %q", got)
+		}
+	})
+}
+
+func TestAStreamThatIsCancelledBeforeOpenedIsTriedAgain(t *testing.T) {
+	eachWay(t, func(t *testing.T, options ...Option) {
+		guard := newFake()
+		streams := 0
+		guard.stream = func(context.Context) error {
+			if streams++; streams < 4 {
+				return codeError(codes.Canceled)
+			}
+			return nil
+		}
+		client := newTestClient(t, guard.serve(t), append(options, WithOnUnavailable(UnavailableWait))...)
+		judge(t, openRun(t, client, "r"), "exec")
+		if streams != 4 {
+			t.Errorf("%d streams", streams)
+		}
+	})
+}
+
+func TestARunThatWasTakenOverIsNotTakenBack(t *testing.T) {
+	eachWay(t, func(t *testing.T, options ...Option) {
+		guard := newFake()
+		guard.instead = func(_ string, frame *pb.GuardRequest) *pb.GuardResponse {
+			if frame.GetCalls() == nil {
+				return nil
+			}
+			return &pb.GuardResponse{Answer: &pb.GuardResponse_RunEnded{RunEnded: &pb.RunEnded{
+				Reason: pb.RunEndReason_RUN_END_REASON_SUPERSEDED, Status: statusWith(codes.Aborted, "SUPERSEDED"),
+			}}}
+		}
+		client := newTestClient(t, guard.serve(t), options...)
+		run := openRun(t, client, "r")
+		for range 2 {
+			_, err := run.Judge(t.Context(), Call{Tool: "exec"})
+			var refused *Error
+			if !errors.As(err, &refused) || !errors.Is(err, ErrRunRefused) || refused.Reason != "SUPERSEDED" {
+				t.Errorf("got %v", err)
+			}
+		}
+		if err := run.Close(t.Context()); err != nil || len(guard.openings()) != 1 {
+			t.Errorf("closed with %v after %d openings", err, len(guard.openings()))
+		}
+	})
+}
+
+func TestARunIsFollowedToItsNode(t *testing.T) {
+	eachWay(t, func(t *testing.T, options ...Option) {
+		home, node := newFake(), newFake()
+		endpoint := node.serve(t)
+		home.instead = func(_ string, frame *pb.GuardRequest) *pb.GuardResponse {
+			return &pb.GuardResponse{Answer: &pb.GuardResponse_RunEnded{RunEnded: &pb.RunEnded{
+				Reason: pb.RunEndReason_RUN_END_REASON_WRONG_NODE, Endpoint: endpoint,
+			}}}
+		}
+		client := newTestClient(t, home.serve(t), options...)
+		run := openRun(t, client, "r")
+		// When the node is lost, whoever sends runs there is asked again.
+		node.mu.Lock()
+		node.before = once(2, nil)
+		node.mu.Unlock()
+		tell(t, run)
+		if got := node.observed("r"); !slices.Equal(got, story) || len(home.openings()) != 0 {
+			t.Errorf("observed %q", got)
+		}
+		if err := run.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestARunGoesOnWhenItsServerGoesAway(t *testing.T) {
+	eachWay(t, func(t *testing.T, options ...Option) {
+		guard := newFake()
+		guard.also = func(frame *pb.GuardRequest) *pb.GuardResponse {
+			if frame.GetSeq() != 2 {
+				return nil
+			}
+			return &pb.GuardResponse{Seq: 2, Answer: &pb.GuardResponse_GoAway{GoAway: &pb.GoAway{}}}
+		}
+		client := newTestClient(t, guard.serve(t), options...)
+		tell(t, openRun(t, client, "r"))
+		if got := guard.observed("r"); !slices.Equal(got, story) {
+			t.Errorf("observed %q", got)
+		}
+		if opens := guard.openings(); len(opens) != 2 || !opens[1].GetResume() {
+			t.Errorf("opened %v", opens)
+		}
+	})
+}
