@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from loopguard.calls import LIMIT as OPEN_CALLS
 from loopguard.calls import OpenCall, number_calls
 from loopguard.detectors import Sighting, outcome_words
 from loopguard.errors import InvalidFrame, Reason
@@ -124,7 +125,11 @@ class OpenclawRun(Run):
         if numbered:
             self._next_number += 1
         self.calls_asked += 1
-        self._open.add(call_id, OpenCall(call, number))
+        open_calls = self._open
+        if call_id in open_calls or len(open_calls) >= OPEN_CALLS:
+            open_calls.add(call_id, OpenCall(call, number))
+        else:
+            open_calls[call_id] = OpenCall(call, number)
         return [Verdict(call_id, flags=flags_of(call.flags))] if call.flags else call_id
 
     def _pass_over(self, dry_run: bool) -> Abort | None:
