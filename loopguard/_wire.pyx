@@ -325,6 +325,24 @@ def count_frames(bytes data not None):
     return count
 
 
+def count_calls(bytes data not None):
+    """Count the calls and the records of histories in a `GuardManyRequest` without decoding them."""
+    cdef Span span = span_of(data)
+    cdef Span run, frame, inner
+    cdef uint64_t tag = 0, number = 0
+    cdef Py_ssize_t count = 0
+    while skip_field(&span, &tag, &run, &number):
+        if tag != FIRST:
+            continue
+        while skip_field(&run, &tag, &frame, &number):
+            if tag != SECOND:
+                continue
+            while skip_field(&frame, &tag, &inner, &number):
+                if tag == CALLS or tag == HISTORY:
+                    count += count_inside(inner, FIRST)
+    return count
+
+
 def measure_frame(bytes data not None):
     """Return (seq, number of calls, number of records) of a `GuardRequest` without decoding it."""
     cdef Span span = span_of(data)

@@ -9,7 +9,7 @@ from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from loopguard import _wire
-from loopguard._wire import count_frames, encode_answer, encode_run, number_frame
+from loopguard._wire import count_calls, count_frames, encode_answer, encode_run, number_frame
 from loopguard.errors import InvalidConfig, InvalidFrame, Reason
 from loopguard.model import Call, CallBatch, Frame, History, Mode, Outcome, Record, RunOpen, Signal, Status
 from loopguard.v1 import guard_pb2 as pb
@@ -21,6 +21,7 @@ __all__ = [
     "NoFrame",
     "Received",
     "RefusedOpen",
+    "count_calls",
     "count_frames",
     "decode_frame",
     "decode_runs",

@@ -9,6 +9,7 @@ from loopguard.codec import NoFrame, RefusedOpen
 from loopguard.errors import InvalidFrame, Reason
 from loopguard.model import EndReason, RunOpen
 
+from .limits import CALLS_PER_MESSAGE
 from .status import StreamEnd, evicted, out_of_order, superseded
 
 if TYPE_CHECKING:
@@ -127,6 +128,10 @@ class ManyConversation:
         most = self._limits.frames_per_message
         if (count := codec.count_frames(data)) > most:
             raise StreamEnd(Reason.TOO_LARGE, f"a message of {count} frames; at most {most}")
+        # A call takes two bytes at least, so only a large message has to be looked through.
+        if len(data) > 2 * CALLS_PER_MESSAGE and (count := codec.count_calls(data)) > CALLS_PER_MESSAGE:
+            message = f"a message of {count} calls and records in all; at most {CALLS_PER_MESSAGE}"
+            raise StreamEnd(Reason.TOO_LARGE, message)
         take, encode = self._take, codec.encode_run
         runs = []
         for run_id, frames in codec.decode_runs(data, self._limits.frame_bytes, self._limits.records_per_history):

@@ -14,6 +14,9 @@ GRPC_HEADROOM_BYTES = MIB
 GRPC_HEADROOM_STREAMS = 256
 #: No setting allows larger batches.
 CALLS_PER_BATCH_MAX = 1024
+#: What one message of many runs may hold in all, calls and records of histories together: nobody else is answered
+#: while it is judged.
+CALLS_PER_MESSAGE = 65_536
 
 
 class LimitExceeded(InvalidFrame):

@@ -322,6 +322,29 @@ async def test_a_message_of_too_many_frames_ends_the_stream(small: Small, data: 
     assert (ended.value.code.name, ended.value.reason) == ("RESOURCE_EXHAUSTED", "TOO_LARGE")
 
 
+def many_calls(batches: int, calls: int) -> bytes:
+    full = pb.GuardRequest(calls=pb.CallBatch(calls=[pb.Call()] * calls))
+    told = pb.GuardRequest(history=pb.History(records=[pb.Record()] * calls))
+    return pb.GuardManyRequest(
+        runs=[pb.RunFrames(run_id="r", frames=[full] * (batches - 1)), pb.RunFrames(run_id="s", frames=[told])]
+    ).SerializeToString()
+
+
+@limited()
+async def test_a_message_of_too_many_calls_in_all_ends_the_stream(small: Small) -> None:
+    with pytest.raises(Ended, match="a message of 66560 calls and records in all; at most 65536") as ended:
+        await small.many().ask(many_calls(65, 1024))
+
+    assert (ended.value.code.name, ended.value.reason) == ("RESOURCE_EXHAUSTED", "TOO_LARGE")
+
+
+@limited()
+async def test_a_message_of_as_many_calls_as_may_be_is_answered(small: Small) -> None:
+    answers = await small.many().ask(many_calls(64, 1024))
+
+    assert [run.run_id for run in answers.runs] == ["r", "s"]
+
+
 @limited(records_per_history=2)
 async def test_a_history_too_long_is_refused_and_the_run_goes_on(small: Small) -> None:
     peer = small.guard()
