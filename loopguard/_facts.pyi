@@ -9,6 +9,9 @@ PENDING: Final = 8
 TRANSIENT: Final = 16
 VERDICT: Final = 32
 REJECTED: Final = 64
+LOOSE: Final = 128
+VAIN: Final = 256
+PICTURE: Final = 512
 
 CHANGES: Final = 1
 WAITS: Final = 2
@@ -26,11 +29,20 @@ class Asked:
     target: Final[int]
     first_line: Final[int]
     end_line: Final[int]
+    pause_s: Final[int]
     flags: Final[int]
     def likeness(self, other: Asked) -> float: ...
+    def fills_form(self, other: Asked) -> bool: ...
     def pack(self) -> bytes: ...
     @staticmethod
     def unpack(packed: bytes) -> Asked: ...
+
+@final
+class Counters:
+    def moved_since(self, before: Counters) -> int: ...
+    def pack(self) -> bytes: ...
+    @staticmethod
+    def unpack(packed: bytes) -> Counters: ...
 
 @final
 class Answered:
@@ -40,7 +52,9 @@ class Answered:
     first_error: Final[int]
     size: Final[int]
     flags: Final[int]
+    counters: Final[Counters | None]
 
 def number_of(text: str) -> int: ...
 def describe_call(args: bytes, readable: bool, tool_class: int) -> Asked: ...
+def look_at(result: bytes, readable: bool) -> tuple[int, Counters]: ...
 def describe_outcome(result: bytes, readable: bool, told: int, shell: bool) -> Answered: ...

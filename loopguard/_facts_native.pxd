@@ -9,6 +9,9 @@ cdef extern from "native/facts_call.hpp" namespace "loopguard::facts" nogil:
     cdef cppclass Sketch:
         uint32_t* data()
 
+    cdef cppclass Wording:
+        uint32_t count
+
     cdef enum class ToolClass(int):
         pass
 
@@ -19,12 +22,21 @@ cdef extern from "native/facts_call.hpp" namespace "loopguard::facts" nogil:
         uint64_t target
         long first_line
         long end_line
+        long pause_s
         unsigned flags
         Sketch sketch
+        Wording wording
 
     uint64_t hash_bytes(const char*, size_t)
     CallFacts describe_call(const char*, size_t, bool, ToolClass) except +
     double likeness(const Sketch&, const Sketch&)
+    bool fills_form(const Wording&, const Wording&)
+
+cdef extern from "native/facts_numbers.hpp" namespace "loopguard::facts" nogil:
+    cdef cppclass Numbers:
+        size_t count
+
+    int moved(const Numbers&, const Numbers&)
 
 cdef extern from "native/facts_outcome.hpp" namespace "loopguard::facts" nogil:
     cdef enum class Told(int):
@@ -37,5 +49,11 @@ cdef extern from "native/facts_outcome.hpp" namespace "loopguard::facts" nogil:
         uint64_t first_error
         size_t size
         unsigned flags
+        Numbers numbers
 
+    cdef cppclass Seen:
+        uint64_t raw
+        Numbers numbers
+
+    Seen look_at(const char*, size_t, bool) except +
     OutcomeFacts describe_outcome(const char*, size_t, bool, Told, bool) except +

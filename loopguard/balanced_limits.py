@@ -25,7 +25,9 @@ class Limits:
     """From which count on a detector speaks; `block_` and `abort_` say from which attempt on a call is stopped."""
 
     repeat: int = 3
-    poll: int = 5
+    poll: int = 6
+    #: Where something was masked in a short answer.
+    masked_repeat: int = 5
     near_repeat: int = 4
     likely_repeat: int = 4
     spread_repeat: int = 5
@@ -53,7 +55,7 @@ class Limits:
     answer_value: int = 10
     answer_text: int = 100
     block_attempt: int = 5
-    block_poll_attempt: int = 12
+    block_poll_attempt: int = 20
     #: Blocked batches without news between, after which the next one ends the run.
     abort_blocks: int = 3
     #: Classes of tools by name or pattern, before the table that ships.

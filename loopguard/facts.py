@@ -46,6 +46,7 @@ class CallFacts:
         "near",
         "note",
         "number",
+        "pause_s",
         "poll",
         "program",
         "same",
@@ -68,6 +69,8 @@ class CallFacts:
         self.family: int = self.program
         self.target = 0
         self.lines: tuple[int, int] | None = None
+        #: How long it says that it waits.
+        self.pause_s = 0
         self.changes = tool_class in _CHANGING
         self.poll = tool_class is ToolClass.POLL
         #: It only keeps the model's own words.
@@ -96,6 +99,7 @@ class CallFacts:
         out.flag(self.lines is not None)
         for line in self.lines or ():
             out.word(line)
+        out.number(self.pause_s)
         out.optional_blob(None if self.asked is None else self.asked.pack())
 
     @classmethod
@@ -110,6 +114,7 @@ class CallFacts:
         for bit, name in enumerate(_MARKS):
             setattr(made, name, bool(marks >> bit & 1))
         made.lines = (own.word(), own.word()) if own.flag() else None
+        made.pause_s = own.number()
         asked = own.optional_blob()
         made.asked = None if asked is None else _facts.Asked.unpack(asked)
         own.finish()
@@ -117,31 +122,38 @@ class CallFacts:
 
 
 class OutcomeFacts:
-    """An outcome on several levels: `same` (lines in any order), `digitless` (0 if short), `signatures`.
+    """An outcome on several levels: `raw`, `same` (masked, lines in any order), `digitless` (0 if short), `signatures`.
 
-    Signatures are of errors, none for a success. `empty`: nothing is in it; `acknowledged`: it says only that it was
-    done; `pending`: what was asked about goes on; `verdict`: a red test, so the tool worked; `rejected`: the harness
-    refused the reply.
+    `counters` are the numbers in what `same` leaves out, `digits` those in what `digitless` leaves out. Signatures are
+    of errors, none for a success. `empty`: nothing is in it; `acknowledged`: it says only that it was done;
+    `pending`: what was asked about goes on; `vain`: a search without a hit; `verdict`: a red test, so the tool worked;
+    `rejected`: the harness refused the reply.
     """
 
     __slots__ = (
         "acknowledged",
+        "counters",
         "digitless",
+        "digits",
         "empty",
         "failed",
         "missing_tool",
         "pending",
+        "raw",
         "rejected",
         "same",
         "signatures",
         "size",
         "stripped",
         "transient",
+        "vain",
         "verdict",
     )
 
     def __init__(self, same: int, failed: bool) -> None:
-        self.same = same
+        self.same = self.raw = same
+        self.counters: _facts.Counters | None = None
+        self.digits: _facts.Counters | None = None
         self.failed = failed
         #: The tool does not exist.
         self.missing_tool = False
@@ -150,7 +162,9 @@ class OutcomeFacts:
         self.digitless = 0
         self.signatures: tuple[int, ...] = (same,) if failed else ()
         self.size = 0
-        self.empty = self.acknowledged = self.pending = self.transient = self.verdict = self.rejected = False
+        self.empty = self.acknowledged = self.pending = self.transient = self.vain = self.verdict = self.rejected = (
+            False
+        )
 
     @property
     def informative(self) -> bool:
@@ -188,6 +202,7 @@ class Describer:
         facts.program = hash((number, asked.program, _facts.number_of(printed.action)))
         facts.family = 0 if flags & _facts.INLINE_CODE else hash((number, asked.family))
         facts.target = asked.target
+        facts.pause_s = asked.pause_s
         facts.changes = facts.changes or bool(flags & _facts.CHANGES)
         facts.poll = facts.poll or bool(flags & _facts.WAITS)
         facts.free_text = bool(flags & _facts.FREE_TEXT)
@@ -215,15 +230,20 @@ class Describer:
         answer = _facts.describe_outcome(canonical, readable, told, call.tool_class is ToolClass.SHELL)
         flags = answer.flags
         facts = OutcomeFacts(answer.bag, bool(flags & _facts.FAILED))
-        facts.digitless, facts.size = answer.digitless, answer.size
+        facts.digitless, facts.digits, facts.size = answer.digitless, answer.counters, answer.size
         facts.missing_tool = status is Status.UNKNOWN_TOOL or bool(printed.missing_tool)
+        if not facts.failed and text and (kinds or flags & _facts.LOOSE):
+            facts.raw, facts.counters = _facts.look_at(text, readable)
+            if flags & _facts.PICTURE and not call.target:
+                # A look at what moves by itself, not at a named picture.
+                facts.same = facts.raw
         if kinds or printed.stripped:
             names = tuple(name for name, bit in _core.MASK_KINDS.items() if kinds & bit)
             keys = tuple(name for name in printed.stripped if name not in _core.MASK_KINDS)
             facts.stripped = keys + names
             if keys and printed.digest:
                 # A rule left out more than masks do: what it calls equal is equal.
-                facts.same = _int(printed.digest)
+                facts.same = facts.raw = _int(printed.digest)
         if facts.failed:
             last, first = answer.last_error, answer.first_error
             facts.signatures = (last,) if last == first else (last, first)
@@ -232,6 +252,7 @@ class Describer:
             facts.acknowledged = bool(flags & _facts.ACKNOWLEDGED)
             facts.pending = bool(flags & _facts.PENDING)
             facts.transient = bool(flags & _facts.TRANSIENT)
+            facts.vain = bool(flags & _facts.VAIN)
             facts.verdict = bool(flags & _facts.VERDICT)
             facts.rejected = bool(flags & _facts.REJECTED)
         return facts

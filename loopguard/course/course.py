@@ -25,10 +25,12 @@ if TYPE_CHECKING:
 LIKENESS: Final = 0.5
 #: In a shorter stretch, what came just before it may be chance: it then does not count as the first occurrence.
 _SETTLED_STRETCH: Final = 3
+#: A text, in bytes: what volatile parts it has are beside the point.
+_TEXT: Final = 100
 #: A repeat further apart than this many steps is a new look, no evidence.
 _WINDOW: Final = 20
 #: What a call and its outcome are compared by; the first member of a counter's key.
-_EQUAL, _NEAR, _LIKE, _ERROR, _SIGNATURE, _ANSWER, _SPREAD = range(7)
+_EQUAL, _NEAR, _LIKE, _ERROR, _SIGNATURE, _ANSWER, _SPREAD, _SHIFTING = range(8)
 
 
 class Course:
@@ -53,7 +55,6 @@ class Course:
         "_successes",
         "_tallies",
         "_unknown",
-        "_variants",
         "_versions",
     )
 
@@ -63,7 +64,7 @@ class Course:
         self._rounds = Rounds()
         self._patience = Patience()
         self._step = -1
-        self._stretch = self._changes = self._variants = 0
+        self._stretch = self._changes = 0
         #: The steps that began the stretch and that brought the newest change.
         self._news_step = self._change_step = -1
         self._since_news = 0
@@ -82,7 +83,7 @@ class Course:
         """Write it into a snapshot."""
         for part in self._parts():
             part.pack(out)
-        for number in (self._step + 1, self._stretch, self._changes, self._variants, self._since_news):
+        for number in (self._step + 1, self._stretch, self._changes, self._since_news):
             out.number(number)
         out.number(self._news_step + 1)
         out.number(self._change_step + 1)
@@ -94,8 +95,7 @@ class Course:
         for part in self._parts():
             part.unpack(data)
         self._step = data.number() - 1
-        self._stretch, self._changes, self._variants = data.number(), data.number(), data.number()
-        self._since_news = data.number()
+        self._stretch, self._changes, self._since_news = data.number(), data.number(), data.number()
         self._news_step, self._change_step = data.number() - 1, data.number() - 1
         self._successes = dict(zip(data.words(), data.words(), strict=True))
 
@@ -128,17 +128,16 @@ class Course:
             moment.rejections_near = Count(self._rejections.near, self._rejections.call_ids)
             return moment
         news = moment.news = self._novelty.meet(call, outcome)
-        self._variants += self._novelty.variant
-        patient = self._patience.take(call.same, self._stretch, at)
+        patient = self._patience.take(call.same, self._stretch, at, call.pause_s)
         failed_with_words = outcome.failed and not outcome.empty
         self._rounds.add(call.near, hash((call.same, outcome.same)), failed_with_words, call_id)
         if news is News.NEWS:
             self._begin_stretch(call, outcome, turn, call_id)
         else:
             self._since_news += 1
-            if news is not News.WEAK and not patient:
-                moment.stall = self._stall.add(0, turn, call_id)
             self._count_repeats(moment, turn, call_id, patient)
+            if moment.news is not News.WEAK and not patient:
+                moment.stall = self._stall.add(0, turn, call_id)
         if not outcome.failed and not call.note:
             self._successes[call.program] = self._successes.get(call.program, 0) + 1
             if call.changes and news is News.NEWS:
@@ -158,39 +157,40 @@ class Course:
         if call.changes and not outcome.failed:
             self._change_step = self._step
             self._changes += 1
-        note, first = self._tallies.note, (self._step, turn, call_id, None)
+        note, first = self._tallies.note, (self._step, turn, call_id, None, outcome.raw)
+        worded = (self._step, turn, call_id, call, outcome.raw)
         note((_EQUAL, call.same, outcome.same), first)
         if call.near != call.same:
-            note((_NEAR, call.near, outcome.same), first)
+            note((_NEAR, call.near, outcome.same), worded)
+        if outcome.raw != outcome.same:
+            note((_SHIFTING, call.same), first)
         for likeness in _likenesses(outcome):
             note((_LIKE, call.same, likeness), first)
         if outcome.failed:
             worked = self._successes.get(call.program, 0)
-            note((_ERROR, call.number, outcome.same, worked), (self._step, turn, call_id, call))
+            note((_ERROR, call.number, outcome.same, worked), worded)
             for signature in outcome.signatures:
                 note((_SIGNATURE, call.program, signature, worked), first)
         elif outcome.informative:
-            note((_ANSWER, call.family or call.number, outcome.same), (self._step, turn, call_id, call))
+            note((_ANSWER, call.family or call.number, _answer(outcome)), worded)
 
     def _count_repeats(self, moment: Moment, turn: int, call_id: str, patient: int) -> None:
         call, outcome = moment.call, moment.outcome
-        tally = self._raise((_EQUAL, call.same, outcome.same), turn, call_id)
+        tally = self._raise((_EQUAL, call.same, outcome.same), turn, call_id, outcome.raw)
         equal = self._counted(tally, -patient)
         if equal is not NONE:
             moment.equal = equal
+            moment.firm = self._firm(tally, equal, outcome.raw)
+        if outcome.raw != outcome.same and not outcome.failed and moment.news is News.STALE:
+            moment.shifting = self._counted(self._raise((_SHIFTING, call.same), turn, call_id), -patient)
         if call.note:
             return
         if outcome.failed or outcome.informative:
             self._count_likenesses(moment, turn, call_id, patient)
         if outcome.failed and not outcome.empty:
             self._count_failures(moment, turn, call_id, patient)
-        elif not outcome.failed and outcome.informative and not moment.poll and not call.changes:
-            tally = self._raise((_ANSWER, call.family or call.number, outcome.same), turn, call_id)
-            compare(tally, call, LIKENESS)
-            answers = self._counted(tally, -patient)
-            if answers is not NONE:
-                moment.answers = answers
-                moment.alike_answers = Count(min(answers.number, tally.alike), tally.call_ids)
+        elif not outcome.failed and outcome.informative and not call.changes:
+            self._count_answers(moment, turn, call_id, patient)
         rounds, length = self._rounds.alike(self._since_news)
         if rounds:
             moment.rounds = Count(rounds, list(self._rounds.call_ids)[-rounds * length :])
@@ -198,20 +198,36 @@ class Course:
         if rounds:
             moment.failing_rounds = Count(rounds, list(self._rounds.call_ids)[-rounds * length :])
 
+    def _count_answers(self, moment: Moment, turn: int, call_id: str, patient: int) -> None:
+        call, outcome = moment.call, moment.outcome
+        tally = self._raise((_ANSWER, call.family or call.number, _answer(outcome)), turn, call_id)
+        fresh = compare(tally, call, LIKENESS, by_form=outcome.size < _TEXT)
+        # One short answer to many things is batch work, unless it says that a step led nowhere; a long one can hardly
+        # be right for all of them.
+        batch = not outcome.digitless and not (outcome.vain and call.tool_class is ToolClass.MOVE)
+        if batch and fresh and moment.news is News.STALE and not outcome.vain:
+            moment.news = News.WEAK
+        answers = self._counted(tally, -patient - (tally.fresh if batch else 0))
+        if answers is not NONE and not moment.poll:
+            moment.answers = answers
+            if not (batch and tally.fresh):
+                moment.alike_answers = Count(min(answers.number, tally.alike), tally.call_ids)
+
     def _count_likenesses(self, moment: Moment, turn: int, call_id: str, patient: int) -> None:
         call, outcome = moment.call, moment.outcome
         if not moment.poll and call.near != call.same:
-            near = self._counted(self._raise((_NEAR, call.near, outcome.same), turn, call_id), -patient)
+            tally = self._raise((_NEAR, call.near, outcome.same), turn, call_id, outcome.raw)
+            compare(tally, call, LIKENESS, by_form=not outcome.failed and outcome.size < _TEXT)
+            near = self._counted(tally, -patient - tally.fresh)
             if near is not NONE:
                 moment.near = near
-        # A change in a new spelling may have moved what a likeness leaves out.
-        span = (self._stretch, self._variants)
+                moment.near_firm = self._firm(tally, near, outcome.raw)
         for likeness in _likenesses(outcome):
             # Numbers are all that moves in a job that is waited for.
             if likeness == outcome.digitless and moment.poll:
                 continue
             key = (_LIKE, call.same, likeness)
-            found = self._counted(self._tallies.count(key, span, self._step, turn, call_id), -patient)
+            found = self._counted(self._raise(key, turn, call_id), -patient)
             if found.number > moment.likely.number:
                 moment.likely = found
 
@@ -219,11 +235,13 @@ class Course:
         call, outcome = moment.call, moment.outcome
         worked = self._successes.get(call.program, 0)
         tally = self._raise((_ERROR, call.number, outcome.same, worked), turn, call_id)
-        compare(tally, call, LIKENESS)
+        compare(tally, call, LIKENESS, by_form=True)
         failures = self._counted(tally, -patient)
         if failures is not NONE:
             moment.failures = failures
-            moment.alike_failures = Count(min(failures.number, tally.alike), tally.call_ids)
+            # One form with ever other words asks about other things, so one more.
+            spared = tally.fresh > 0 and not tally.repeats
+            moment.alike_failures = Count(min(failures.number, tally.alike) - spared, tally.call_ids)
             moment.repeated_words = tally.repeats
         if not outcome.verdict:
             for signature in outcome.signatures:
@@ -256,24 +274,29 @@ class Course:
             moment.versions = self._versions.add(call.target, turn, call_id)
         else:
             self._versions.reset()
-        if done and call.tool_class is ToolClass.SEND and not outcome.informative:
+        if done and call.tool_class is ToolClass.SEND and call.target and not outcome.informative:
             moment.sends = self._sends.add(call.target, turn, call_id)
         else:
             self._sends.reset()
 
     def _count_spread(self, moment: Moment, turn: int, call_id: str) -> None:
         call = moment.call
-        key = (_SPREAD, call.same, moment.outcome.same)
+        key = (_SPREAD, call.same, _answer(moment.outcome))
         if moment.news is News.NEWS:
-            self._tallies.note(key, (self._step, turn, call_id, None))
+            self._tallies.note(key, (self._step, turn, call_id, None, 0))
             return
         tally = self._tallies.count(key, self._changes, self._step, turn, call_id, within=_WINDOW)
         number = tally.count + (tally.earlier > self._change_step)
         if number > 1:
             moment.spread = Count(number, tally.call_ids)
 
-    def _raise(self, key: Key, turn: int, call_id: str) -> Tally:
-        return self._tallies.count(key, self._stretch, self._step, turn, call_id)
+    def _raise(self, key: Key, turn: int, call_id: str, raw: int | None = None) -> Tally:
+        return self._tallies.count(key, self._stretch, self._step, turn, call_id, raw=raw)
+
+    def _firm(self, tally: Tally, count: Count, raw: int) -> int:
+        """Return how many of those counted gave this very outcome, nothing masked."""
+        firm = tally.raws.get(raw, 0)
+        return min(count.number, firm + (count.number > tally.count and tally.earlier_raw == raw))
 
     def _counted(self, tally: Tally, less: int = 0) -> Count:
         """Return a counter's number: its occurrences in the stretch, and the one before it where that counts too."""
@@ -286,6 +309,11 @@ class Course:
 
 
 _EFFECTS: Final = frozenset({ToolClass.WRITE, ToolClass.SEND, ToolClass.SPAWN})
+
+
+def _answer(outcome: OutcomeFacts) -> int:
+    """Return what an answer is known by: a short one by all of it, since what is masked may be what was asked for."""
+    return outcome.same if outcome.size >= _TEXT else outcome.raw
 
 
 def _likenesses(outcome: OutcomeFacts) -> tuple[int, ...]:

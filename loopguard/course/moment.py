@@ -32,6 +32,10 @@ class Moment:
 
     #: In the stretch: call and outcome equal; the call spelled otherwise; the outcome alike but for details.
     equal = near = likely = NONE
+    #: How many of the equal and of the near ones are equal also before anything is masked.
+    firm = near_firm = 0
+    #: In the stretch: this call, of whose outcomes something was masked.
+    shifting = NONE
     #: In the stretch: one failure of one tool over any arguments; worded alike; one error signature of one program.
     failures = alike_failures = signatures = NONE
     #: Whether one of those failing calls was made twice.

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
+from loopguard._facts import Counters
 from loopguard.tool_class import ToolClass
 
 if TYPE_CHECKING:
@@ -18,8 +19,13 @@ _ERRORS: Final = 128
 _CHANGES: Final = 256
 _FILES: Final = 32
 _PIECES: Final = 16
+_TRENDS: Final = 64
+#: So many steps of a counter in one direction are no chance.
+_STEPS: Final = 3
 #: Shorter answers, in bytes, are mere values.
 _VALUE: Final = 10
+#: Longer ones are texts, of which what is masked is beside the point.
+_TEXT: Final = 100
 
 
 class News(Enum):
@@ -62,10 +68,60 @@ class Recent:
         self._members = dict.fromkeys(data.words())
 
 
+class Trends:
+    """Tells counters that move on in one direction from noise, call by call."""
+
+    __slots__ = ("_calls",)
+
+    def __init__(self) -> None:
+        #: For each call: newest counters, the direction they took, how many steps in it.
+        self._calls: OrderedDict[tuple[int, int], tuple[Counters, int, int]] = OrderedDict()
+
+    def goes_on(self, key: tuple[int, int], counters: Counters, only: int = 0) -> bool:
+        """Take what a call counted. Returns whether it went on the same way (`only` one way counts) often enough."""
+        calls = self._calls
+        known = calls.pop(key, None)
+        if known is None:
+            calls[key] = (counters, 0, 0)
+            if len(calls) > _TRENDS:
+                calls.popitem(last=False)
+            return False
+        before, way, steps = known
+        now = counters.moved_since(before)
+        if now:
+            steps = steps + 1 if now == way else 1
+        calls[key] = (counters, now or way, steps)
+        return bool(now) and steps >= _STEPS and only in (0, now)
+
+    def pack(self, out: Writer) -> None:
+        """Write it into a snapshot."""
+        out.number(len(self._calls))
+        for key, (counters, way, steps) in self._calls.items():
+            out.words(key)
+            out.blob(counters.pack())
+            out.number(way + 1)
+            out.number(steps)
+
+    def unpack(self, data: Reader) -> None:
+        """Take over what was packed. Raises `ValueError`."""
+        for _ in range(data.count()):
+            call, outcome = data.words()
+            self._calls[call, outcome] = (Counters.unpack(data.blob()), data.small(2) - 1, data.number())
+
+
 class Novelty:
     """What a run has seen, done and asked so far."""
 
-    __slots__ = ("_asked", "_changes", "_errors", "_exact_changes", "_outcomes", "_read", "_without_digits", "variant")
+    __slots__ = (
+        "_asked",
+        "_changes",
+        "_done",
+        "_errors",
+        "_outcomes",
+        "_read",
+        "_trends",
+        "_without_digits",
+    )
 
     def __init__(self) -> None:
         self._outcomes = Recent(_OUTCOMES)
@@ -73,13 +129,12 @@ class Novelty:
         self._errors = Recent(_ERRORS)
         self._asked = Recent(_OUTCOMES)
         self._changes = Recent(_CHANGES)
-        self._exact_changes = Recent(_CHANGES)
+        self._done = Recent(_CHANGES)
+        self._trends = Trends()
         self._read: OrderedDict[int, list[tuple[int, int]]] = OrderedDict()
-        #: Whether the newest change was at least spelled in a new way.
-        self.variant = False
 
     def _sets(self) -> tuple[Recent, ...]:
-        return (self._outcomes, self._without_digits, self._errors, self._asked, self._changes, self._exact_changes)
+        return (self._outcomes, self._without_digits, self._errors, self._asked, self._changes, self._done)
 
     def pack(self, out: Writer) -> None:
         """Write it into a snapshot."""
@@ -88,7 +143,7 @@ class Novelty:
         out.words(self._read)
         for pieces in self._read.values():
             out.words([line for piece in pieces for line in piece])
-        out.flag(self.variant)
+        self._trends.pack(out)
 
     def unpack(self, data: Reader) -> None:
         """Take over what was packed."""
@@ -98,39 +153,53 @@ class Novelty:
         for target in data.words():
             lines = iter(data.words())
             self._read[target] = list(zip(lines, lines, strict=True))
-        self.variant = data.flag()
+        self._trends.unpack(data)
 
     def meet(self, call: CallFacts, outcome: OutcomeFacts) -> News:
         """Remember a settled call. Returns what it brought."""
-        self.variant = False
         asked = self._asked.meet(call.near)
         if call.note:
             return News.NOTE
         if outcome.failed:
             return self._meet_failure(outcome, asked)
         if call.changes:
-            self.variant = self._exact_changes.meet(call.same)
-            # Without a target, equal but for numbers may be another place of another file.
-            known = call.near if call.target or call.tool_class is not ToolClass.WRITE else call.same
-            if self._changes.meet(known):
+            if self._changes.meet(call.same):
                 self._forget_lines(call.target)
                 self._outcomes.meet(outcome.same)
                 return News.NEWS
             if call.tool_class is not ToolClass.SHELL:
                 return News.STALE
-        if not outcome.informative:
-            if call.tool_class is ToolClass.MOVE:
-                # A step that answers nothing may have arrived somewhere.
-                return News.WEAK
-            return News.NEWS if asked else News.STALE
+        return self._meet_answer(call, outcome, asked) if outcome.informative else self._meet_nod(call, outcome, asked)
+
+    def _meet_nod(self, call: CallFacts, outcome: OutcomeFacts, asked: bool) -> News:
+        """Meet an outcome that is empty or a bare acknowledgement."""
+        if call.tool_class is ToolClass.MOVE:
+            # A step that answers nothing may have arrived somewhere.
+            return News.WEAK
+        if asked or (outcome.acknowledged and self._outcomes.meet(outcome.same)):
+            return News.NEWS
+        # Equal but for numbers may be the next of many ids.
+        return News.WEAK if outcome.acknowledged and self._done.meet(call.same) else News.STALE
+
+    def _meet_answer(self, call: CallFacts, outcome: OutcomeFacts, asked: bool) -> News:
         fresh = self._outcomes.meet(outcome.same)
         in_digits_only = bool(outcome.digitless) and not self._without_digits.meet(outcome.digitless)
-        if not fresh and asked and outcome.size < _VALUE:
-            # One value may be the answer to many questions.
+        if self._moves_on(call, outcome):
+            return News.NEWS
+        masked = outcome.raw != outcome.same and outcome.size < _TEXT
+        if not fresh and asked and (outcome.size < _VALUE or masked) and not outcome.vain:
+            # One value may be the answer to many questions, and what is masked of a short text may tell them apart.
             return News.WEAK
         if not fresh or (call.lines is not None and self._has_read(call.target, call.lines)):
             return News.STALE
         return News.WEAK if in_digits_only else News.NEWS
+
+    def _moves_on(self, call: CallFacts, outcome: OutcomeFacts) -> bool:
+        """Whether something counts on in answers to this call."""
+        if outcome.digits is not None and self._trends.goes_on((call.same, outcome.digitless), outcome.digits):
+            return True
+        # In what a mask leaves out clocks and process numbers rise; what falls is counted down.
+        return outcome.counters is not None and self._trends.goes_on((call.same, outcome.same), outcome.counters, -1)
 
     def _meet_failure(self, outcome: OutcomeFacts, asked: bool) -> News:
         if outcome.empty:

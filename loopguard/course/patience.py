@@ -25,15 +25,21 @@ class Patience:
         #: For each call: span, time, newest pause, patient repeats.
         self._calls: OrderedDict[int, tuple[int, float, float, int]] = OrderedDict()
 
-    def take(self, same: int, span: int, at: float | None) -> int:
-        """Note when a call was asked. Returns how many of its repeats in this span were patient."""
+    def take(self, same: int, span: int, at: float | None, pause_s: float) -> int:
+        """Note when a call was asked and how long it says that it waits.
+
+        Returns how many of its repeats in this span were patient.
+        """
         if at is None:
-            return 0
+            if pause_s < _LONG_PAUSE_S:
+                return 0
+            at = 0.0
         calls = self._calls
-        known, before, pause, patient = calls.pop(same, (span, at, 0.0, 0))
+        found = calls.pop(same, None)
+        known, before, pause, patient = found or (span, at, 0.0, 0)
         if known != span:
             pause, patient = 0.0, 0
-        gap = at - before
+        gap = max(at - before, pause_s) if found else 0.0
         if gap >= _LONG_PAUSE_S or (pause > 0 and gap >= _GROWTH * pause):
             patient = min(patient + 1, _MOST)
         calls[same] = (span, at, gap, patient)

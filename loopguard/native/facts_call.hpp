@@ -20,14 +20,24 @@ constexpr std::size_t BINS = 32;
 using Sketch = std::array<std::uint32_t, BINS>;
 constexpr std::uint32_t NO_TOKEN = 0xFFFFFFFF;
 
+// The words in their order, to tell one question about another thing from another question.
+struct Wording {
+    static constexpr std::size_t MOST = 24;
+    std::array<std::uint32_t, MOST> words{};
+    std::uint32_t option = 0;  // bit i: word i follows a dash
+    std::uint32_t count = 0;   // MOST + 1 for more words than are kept
+};
+
 struct CallFacts {
     std::uint64_t near = 0;     // arguments without what may vary
     std::uint64_t program = 0;  // of a shell's command; the operation of an editor
     std::uint64_t family = 0;   // the program's first word
     std::uint64_t target = 0;
     long first_line = 0, end_line = 0;
+    long pause_s = 0;  // how long it says that it waits
     unsigned flags = 0;
     Sketch sketch;
+    Wording wording;
 };
 
 constexpr View COMMAND_KEYS[] = {"command", "cmd", "code", "script", "input", "query", "sql", "arg", "action_input", "bash", "source"};
@@ -54,14 +64,35 @@ inline double likeness(const Sketch& one, const Sketch& other) noexcept {
     return used == 0 ? 1.0 : static_cast<double>(equal) / used;
 }
 
-inline void sketch_words(View text, Sketch& sketch) noexcept {
+// Whether two texts are one form that is filled in with other words: up to three in a row, and no options.
+inline bool fills_form(const Wording& one, const Wording& other) noexcept {
+    constexpr std::size_t SLOT = 2;
+    const std::size_t a = one.count, b = other.count;
+    if (a > Wording::MOST || b > Wording::MOST || a < 2 || b < 2) return false;
+    const std::size_t least = std::min(a, b);
+    std::size_t head = 0, tail = 0;
+    while (head < least && one.words[head] == other.words[head]) ++head;
+    while (tail < least - head && one.words[a - 1 - tail] == other.words[b - 1 - tail]) ++tail;
+    const std::size_t slot_a = a - head - tail, slot_b = b - head - tail;
+    if (slot_a == 0 || slot_b == 0 || slot_a > SLOT || slot_b > SLOT || head + tail == 0) return false;
+    const auto options = [head](const Wording& text, std::size_t slot) { return text.option >> head & ((1U << slot) - 1); };
+    return options(one, slot_a) == 0 && options(other, slot_b) == 0;
+}
+
+inline void sketch_words(View text, Sketch& sketch, Wording& wording) noexcept {
     sketch.fill(NO_TOKEN);
     std::size_t count = 0;
     for (Words words(text); count < 400 && words.next(); ++count) {
         const std::uint64_t one = hash(words.word, K2);
+        if (count < Wording::MOST) {
+            wording.words[count] = static_cast<std::uint32_t>(one >> 16);
+            const char* before = words.word.data();
+            if (before > text.data() && before[-1] == '-') wording.option |= 1U << count;
+        }
         auto& bin = sketch[one & (BINS - 1)];
         bin = std::min(bin, static_cast<std::uint32_t>(one >> 32) & 0x7FFFFFFF);
     }
+    wording.count = static_cast<std::uint32_t>(std::min(count, Wording::MOST + 1));
 }
 
 // A number that stands by itself becomes `#`; `strict` also looks for signs, dots, slashes and colons beside it.
@@ -210,7 +241,7 @@ struct Arguments {
     std::size_t count = 0;
 };
 
-inline Arguments read_arguments(View args) {
+inline Arguments read_arguments(View args, bool shell) {
     Arguments found;
     std::size_t command_rank = 99, target_rank = 99;
     Own& own = own_memory();
@@ -220,7 +251,9 @@ inline Arguments read_arguments(View args) {
         const auto kind = kind_of(members.value);
         if (kind == Json::STRING) {
             only = members.value;
-            for (std::size_t i = 0; i < command_rank && i < std::size(COMMAND_KEYS); ++i) {
+            // One word is a name or an id, but for a shell.
+            const bool text = shell || has(members.value, " ") || has(members.value, "\\n");
+            for (std::size_t i = 0; text && i < command_rank && i < std::size(COMMAND_KEYS); ++i) {
                 if (key == COMMAND_KEYS[i]) command_rank = i, found.command = members.value;
             }
             for (std::size_t i = 0; i < target_rank && i < std::size(TARGET_KEYS); ++i) {
@@ -276,6 +309,7 @@ inline void describe_shell(View text, CallFacts& facts) {
     facts.family = hash(first, K0);
     if (command.changes) facts.flags |= CHANGES;
     if (command.waits || trimmed(text).empty()) facts.flags |= WAITS;
+    facts.pause_s = command.pause_s;
 }
 
 // `json` is any accepted JSON; bytes that are none (`readable` false) are the text of a command.
@@ -295,7 +329,7 @@ inline CallFacts describe_call(const char* json, std::size_t size, bool readable
         append_decoded(whole, command);
         has_command = true;
     } else if (kind == Json::OBJECT) {
-        members = read_arguments(whole);
+        members = read_arguments(whole, tool == ToolClass::SHELL);
         if (!members.command.empty()) {
             append_decoded(members.command, command);
             has_command = true;
@@ -348,7 +382,7 @@ inline CallFacts describe_call(const char* json, std::size_t size, bool readable
     } else if (readable) {
         facts.near = near_value(whole, false, (facts.flags & CHANGES) != 0, facts.flags, true);
     }
-    sketch_words(has_command ? View(command) : View(json, size), facts.sketch);
+    sketch_words(has_command ? View(command) : View(json, size), facts.sketch, facts.wording);
     return facts;
 }
 

@@ -16,7 +16,7 @@ constexpr View TWO_WORD_PROGRAMS[] = {
 constexpr View CHANGING_PROGRAMS[] = {
     "rm", "mv", "cp", "mkdir", "rmdir", "touch", "tee", "patch", "chmod", "chown", "ln", "truncate", "dd", "unzip", "wget",
     "apply_patch", "kill", "pkill", "git add", "git commit", "git checkout", "git reset", "git apply", "git stash", "git push",
-    "git pull", "git clone", "git merge", "git rebase", "git rm", "git mv", "git restore", "git clean", "pip install",
+    "git pull", "git clone", "git bisect", "git switch", "git cherry-pick", "git revert", "git am", "git merge", "git rebase", "git rm", "git mv", "git restore", "git clean", "pip install",
     "pip3 install", "pip uninstall", "npm install", "npm ci", "yarn add", "pnpm add", "uv add", "poetry add", "apt install",
     "apt-get install", "conda install", "brew install", "cargo add", "go get",
 };
@@ -29,6 +29,7 @@ struct Command {
     std::string program;  // "git status", "pytest"; "code" for what is no command line; empty for nothing
     bool changes = false;
     bool waits = false;
+    long pause_s = 0;  // what its `sleep` says
 };
 
 inline bool is_plain_name(View word) noexcept {
@@ -184,6 +185,17 @@ inline void strip_fences(View text, std::string& out) {
     }
 }
 
+// "90", "5m", "1h" in seconds; 0 for what is no such time.
+inline long seconds(View text) noexcept {
+    long value = 0;
+    std::size_t at = 0;
+    for (; at < text.size() && is_digit(text[at]) && at < 6; ++at) value = value * 10 + (text[at] - '0');
+    const View unit = text.substr(at);
+    if (unit == "m") return value * 60;
+    if (unit == "h") return value * 3600;
+    return unit.empty() || unit == "s" ? value : 0;
+}
+
 inline Command describe_command(View text) {
     thread_local std::vector<Segment> segments;
     Command command;
@@ -196,7 +208,10 @@ inline Command describe_command(View text) {
         const std::size_t blank = program.find(' ');
         if (command.program.empty() && !is_one_of(View(program).substr(0, blank), SETTING_WORDS)) command.program = program;
         if (is_one_of(View(program), CHANGING_PROGRAMS) || edits_in_place(segment)) command.changes = true;
-        if (program == "sleep") command.waits = true;
+        if (program == "sleep") {
+            command.waits = true;
+            command.pause_s += seconds(segment.words.back());
+        }
     }
     if (command.program.empty()) command.program = first;
     if (command.program == "code") {

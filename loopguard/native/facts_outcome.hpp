@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "facts_error.hpp"
+#include "facts_numbers.hpp"
 
 namespace loopguard::facts {
 
 enum OutcomeFlag : unsigned {
-    FAILED = 1, EMPTY = 2, ACKNOWLEDGED = 4, PENDING = 8, TRANSIENT = 16, VERDICT = 32, REJECTED = 64,
+    FAILED = 1, EMPTY = 2, ACKNOWLEDGED = 4, PENDING = 8, TRANSIENT = 16, VERDICT = 32, REJECTED = 64, LOOSE = 128, VAIN = 256, PICTURE = 512,
 };
 
 enum class Told : int { NOTHING, SUCCESS, FAILURE };
@@ -25,6 +26,13 @@ struct OutcomeFacts {
     std::uint64_t last_error = 0, first_error = 0;
     std::size_t size = 0;
     unsigned flags = 0;
+    Numbers numbers;  // of a long text
+};
+
+// What a reader sees before anything is masked.
+struct Seen {
+    std::uint64_t raw = 0;
+    Numbers numbers;
 };
 
 constexpr std::size_t LONG_TEXT = 300, LINES_AT_ENDS = 20, SHORTEST_MESSAGE = 5;
@@ -34,12 +42,17 @@ constexpr View NOTHING_WORDS[] = {"none", "null", "nil", "undefined", "empty", "
 constexpr View ACKNOWLEDGEMENTS[] = {
     "ok", "okay", "done", "success", "successful", "successfully", "succeeded", "true", "complete", "completed", "accepted",
     "acknowledged", "noted", "saved", "sent", "queued", "updated", "created", "inserted", "written", "added", "deleted", "removed",
-    "recorded", "stored", "submitted", "received", "applied", "1 row affected",
+    "recorded", "stored", "submitted", "received", "applied", "closed", "posted", "confirmed", "booked",
 };
 constexpr View ENDS_OF_ACKNOWLEDGEMENTS[] = {
     "successful", "successfully", "saved", "updated", "created", "queued", "recorded", "noted", "inserted", "deleted", "sent",
 };
 constexpr View STARTS_OF_ACKNOWLEDGEMENTS[] = {"wrote", "saved", "updated", "created", "deleted", "sent", "added"};
+// A search without a hit, a step without effect; "no issues" is a confirmation.
+constexpr View VAIN_WORDS[] = {
+    "no result", "no match", "no file", "no hit", "no record", "no entr", "no data", "no item", "no document", "nothing found", "not found", "none found",
+    "0 result", "0 match", "0 hits", "nothing matched", "nothing to ", "unchanged", "no change", "not changed", "nothing changed",
+};
 constexpr View CODE_NAMES[] = {"<returncode>", "exit code", "exited with code", "exit status", "exited with status"};
 
 struct Memory {
@@ -147,16 +160,24 @@ inline bool is_vacant(View value) {
     return held || !any;
 }
 
+constexpr View COUNTED[] = {
+    "row", "rows", "record", "records", "line", "lines", "file", "files", "item", "items", "affected", "query", "insert", "update", "delete",
+    "status", "result", "replacement", "replacements", "occurrence", "occurrences", "edited", "changed", "was", "were", "has", "have", "been", "and",
+};
+
+// Whether a short text, in lower case, says no more than that something was done, however often.
 inline bool acknowledges(View low) noexcept {
     while (!low.empty() && (!is_word(low.back()) || is_digit(low.back()))) low.remove_suffix(1);
     while (!low.empty() && !is_word(low.front())) low.remove_prefix(1);
-    if (is_one_of(low, ACKNOWLEDGEMENTS)) return true;
-    std::size_t count = 0;
+    std::size_t count = 0, done = 0, others = 0;
     View first, last;
     for (Words words(low); words.next(); ++count) {
         if (count == 0) first = words.word;
         last = words.word;
+        if (is_one_of(last, ACKNOWLEDGEMENTS) || last == "replacement" || last == "affected" || last == "insert" || last == "edited") ++done;
+        else others += !is_one_of(last, COUNTED) && !std::all_of(last.begin(), last.end(), is_digit);
     }
+    if (done > 0 && others == 0) return true;
     if (low.size() <= 45 && count > 1 && is_one_of(last, ENDS_OF_ACKNOWLEDGEMENTS)) return true;
     const std::size_t blank = low.find(' ');
     return blank != View::npos && low.find(' ', blank + 1) == View::npos && is_one_of(first, STARTS_OF_ACKNOWLEDGEMENTS);
@@ -293,13 +314,19 @@ inline void describe_text(View text, Told told, bool coded, long code, bool shel
         at = end + 1;
         if (line.empty()) continue;
         own.lines.push_back(line);
-        facts.bag += hash(unsteady ? steady_line(line, own.line) : line, K0);
+        const View steady = unsteady ? steady_line(line, own.line) : line;
+        if (steady.data() != line.data()) facts.flags |= LOOSE;
+        facts.bag += hash(steady, K0);
         if (!is_long) continue;
         without_digits(line, own.without);
         own.set.push_back(hash(own.without, K1));
     }
-    if (is_clock(body)) facts.bag = K2;
+    if (is_clock(body)) {
+        facts.bag = K2;
+        facts.flags |= LOOSE;
+    }
     if (is_long) {
+        read_numbers(body, facts.numbers);
         std::sort(own.set.begin(), own.set.end());
         own.set.erase(std::unique(own.set.begin(), own.set.end()), own.set.end());
         for (const std::uint64_t one : own.set) facts.digitless += one;
@@ -321,6 +348,7 @@ inline void describe_text(View text, Told told, bool coded, long code, bool shel
     const Reading reading = read_words(low);
     if (!failed && !is_long && reading.goes_on) facts.flags |= PENDING;
     if (!failed && !(facts.flags & EMPTY) && facts.size < 80 && acknowledges(low)) facts.flags |= ACKNOWLEDGED;
+    if (!failed && facts.size < 100 && has_one_of(low, VAIN_WORDS)) facts.flags |= VAIN;
     if (reading.format && facts.size < 6000 && has_one_of(low.substr(0, 300), REJECTIONS)) facts.flags |= REJECTED;
     if (!failed || own.lines.empty()) return;
     if (reading.red) facts.flags |= VERDICT;
@@ -336,28 +364,40 @@ inline void describe_text(View text, Told told, bool coded, long code, bool shel
     if (message.passing && !message.unpaid) facts.flags |= TRANSIENT;
 }
 
-// What a reader sees of a result.
-struct Seen {
+// The text of a result, and beside it what is compared but not read: a hash of structured content, one of pictures.
+struct Shown {
     std::string text;
+    std::uint64_t structured = 0, payload = 0;
     bool coded = false, error = false;
     long code = 0;
+
+    void assign(View plain) {
+        text.assign(plain);
+        structured = payload = 0;
+    }
 };
 
-inline void read_code(View object, Seen& seen) {
+inline Shown& shown_memory() {
+    thread_local Shown own;
+    return own;
+}
+
+inline void read_code(View object, Shown& shown) {
     for (Members members(object); members.next();) {
         const bool named = inner(members.key) == "exitCode" || inner(members.key) == "exit_code" ||
                            inner(members.key) == "returncode";
         if (named && kind_of(members.value) == Json::NUMBER) {
-            seen.coded = true;
-            seen.code = members.value.front() == '0' && members.value.size() == 1 ? 0 : 1;
+            shown.coded = true;
+            shown.code = members.value.front() == '0' && members.value.size() == 1 ? 0 : 1;
         }
-        if (inner(members.key) == "isError" && members.value.front() == 't') seen.error = true;
-        if (inner(members.key) == "error" && !is_vacant(members.value)) seen.error = true;
+        if (inner(members.key) == "isError" && members.value.front() == 't') shown.error = true;
+        if (inner(members.key) == "error" && !is_vacant(members.value)) shown.error = true;
     }
 }
 
 // Text parts as they are; of other parts type and size class, if text stands beside them, else the part itself.
-inline void read_content(View content, std::string& text) {
+inline void read_content(View content, Shown& shown) {
+    std::string& text = shown.text;
     std::string others;
     bool worded = false;
     for (Members parts(content); parts.next();) {
@@ -377,6 +417,7 @@ inline void read_content(View content, std::string& text) {
             others += parts.value;
         }
     }
+    if (worded && !others.empty()) shown.payload = hash(others, K1);
     for (std::size_t at = 0; at < others.size();) {
         const std::size_t mark = others.find('\0', at), next = std::min(others.find('\n', mark), others.size());
         text += worded ? others.substr(at, mark - at) + std::to_string(std::ilogb(static_cast<double>(next - mark))) : others.substr(at, next - at);
@@ -384,56 +425,80 @@ inline void read_content(View content, std::string& text) {
     }
 }
 
-inline void read_result(View result, Seen& seen) {
-    seen.text.clear();
+inline void read_result(View result, Shown& shown) {
+    shown.text.clear();
+    shown.structured = shown.payload = 0;
     const auto kind = kind_of(result);
-    if (kind == Json::STRING) return append_decoded(result, seen.text);
+    if (kind == Json::STRING) return append_decoded(result, shown.text);
     if (kind != Json::OBJECT) {
-        seen.text = result;
+        shown.text = result;
         return;
     }
-    View content, details;
+    View content, details, structured;
     for (Members members(result); members.next();) {
         const auto held = kind_of(members.value);
         if (held == Json::ARRAY && inner(members.key) == "content") content = members.value;
         if (held == Json::OBJECT && (inner(members.key) == "details" || (details.empty() && inner(members.key) == "structuredContent"))) {
             details = members.value;
         }
-        if (inner(members.key) == "isError" && members.value.front() == 't') seen.error = true;
+        if (held == Json::OBJECT && inner(members.key) == "structuredContent") structured = members.value;
+        if (inner(members.key) == "isError" && members.value.front() == 't') shown.error = true;
     }
     if (content.empty() && details.empty()) {
-        read_code(result, seen);
-        seen.text = result;
+        read_code(result, shown);
+        shown.text = result;
         return;
     }
-    if (!content.empty()) read_content(content, seen.text);
+    if (!content.empty()) read_content(content, shown);
+    // A text that is no JSON may be a mere caption of the structured content.
+    const View said = trimmed(shown.text);
+    const bool caption = !said.empty() && said.front() != '{' && said.front() != '[';
+    if (caption && !structured.empty() && !is_vacant(structured)) shown.structured = hash(structured, K2) | 1;
     if (details.empty()) return;
-    read_code(details, seen);
-    if (!trimmed(seen.text).empty()) return;
+    read_code(details, shown);
+    if (!trimmed(shown.text).empty()) return;
     for (Members members(details); members.next();) {
         const bool output = inner(members.key) == "aggregated" || inner(members.key) == "stdout";
-        if (output && kind_of(members.value) == Json::STRING) append_decoded(members.value, seen.text);
+        if (output && kind_of(members.value) == Json::STRING) append_decoded(members.value, shown.text);
     }
-    if (trimmed(seen.text).empty() && !seen.coded && details.size() > 2) seen.text = details;
+    if (trimmed(shown.text).empty() && !shown.coded && details.size() > 2) shown.text = details;
 }
 
 // `json` is canonical, or any bytes where `readable` is false: those are a text.
 inline OutcomeFacts describe_outcome(const char* json, std::size_t size, bool readable, Told told, bool shell) {
     OutcomeFacts facts;
-    thread_local Seen seen;
-    seen.coded = seen.error = false;
-    seen.code = 0;
+    Shown& shown = shown_memory();
+    shown.coded = shown.error = false;
+    shown.code = 0;
     const View whole(json, size);
-    if (readable) read_result(whole, seen);
-    else seen.text.assign(json, size);
-    if (seen.error && told != Told::FAILURE) told = Told::FAILURE;
-    describe_text(seen.text, told, seen.coded, seen.code, shell, facts);
-    const View body = trimmed(seen.text);
+    if (readable) read_result(whole, shown);
+    else shown.assign({json, size});
+    if (shown.error && told != Told::FAILURE) told = Told::FAILURE;
+    describe_text(shown.text, told, shown.coded, shown.code, shell, facts);
+    const View body = trimmed(shown.text);
     if (!(facts.flags & EMPTY) && readable && !body.empty() && (body.front() == '{' || body.front() == '[') && body.size() < 4000) {
         std::size_t at = 0;
         if (skip_json(body, at, 16) && at == body.size() && is_vacant(body)) facts.flags |= EMPTY;
     }
+    if (shown.structured != 0) {
+        facts.bag ^= shown.structured;
+        // What stands there may be new however short the text is.
+        facts.flags &= ~static_cast<unsigned>(EMPTY | ACKNOWLEDGED);
+    }
+    if (shown.payload != 0) facts.flags |= LOOSE | PICTURE;
     return facts;
+}
+
+// `json` is what an outcome was before anything was masked.
+inline Seen look_at(const char* json, std::size_t size, bool readable) {
+    Seen seen;
+    Shown& shown = shown_memory();
+    if (readable) read_result({json, size}, shown);
+    else shown.assign({json, size});
+    const View body = trimmed(shown.text);
+    seen.raw = hash(body, K0) ^ shown.payload ^ shown.structured;
+    read_numbers(body, seen.numbers);
+    return seen;
 }
 
 }  // namespace loopguard::facts

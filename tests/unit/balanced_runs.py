@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from loopguard.run import Run
 
-#: A call with its outcome: tool, arguments, text of the answer; a text that begins with `!` is a failure.
-Step = tuple[str, Any, str]
+#: A call with its outcome: tool, arguments, answer; a text that begins with `!` is a failure, what is no text a result.
+Step = tuple[str, Any, Any]
 
 _ALARMS = (Action.WARN, Action.BLOCK, Action.ABORT)
 
@@ -29,8 +29,10 @@ def open_balanced(
     return engine.open(RunOpen(run_id, profile="balanced", mode=mode, parent_run_id=parent))
 
 
-def ending(text: str) -> dict[str, Any]:
-    """Return an outcome of a shaped result or, behind `!`, of an error."""
+def ending(text: Any) -> dict[str, Any]:
+    """Return an outcome of a shaped result or, behind `!`, of an error; what is no text is the result as it is."""
+    if not isinstance(text, str):
+        return {"result": json.dumps(text).encode()}
     if text.startswith("!"):
         return {"status": Status.ERROR, "error": json.dumps(text[1:]).encode()}
     return {"result": json.dumps({"content": [{"type": "text", "text": text}]}).encode()}

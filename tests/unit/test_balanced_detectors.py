@@ -40,7 +40,7 @@ def spread(number: int) -> Step:
 
 CASES: dict[str, tuple[Iterator[Step], int, str]] = {
     "the same call and answer": (repeat({"q": 1}, "x"), 3, "repeat"),
-    "a job asked about": (repeat({"id": 7}, "job is running"), 5, "repeat"),
+    "a job asked about": (repeat({"id": 7}, "job is running"), 6, "repeat"),
     "a failure that may pass": (repeat({"q": 1}, "!429 too many requests"), 5, "repeat"),
     "an unpaid account": (repeat({"q": 1}, "!429 no credit left"), 3, "repeat"),
     "blanks and slashes": (
@@ -54,12 +54,18 @@ CASES: dict[str, tuple[Iterator[Step], int, str]] = {
         "near_repeat",
     ),
     "outcomes that differ in numbers": (
-        numbered(lambda n: ("train", {"config": "a"}, LOG.format(n=n))),
+        numbered(lambda n: ("train", {"config": "a"}, LOG.format(n=(7, 3, 9, 5, 8)[n % 5]))),
         4,
         "likely_repeat",
     ),
     "one failure, free text reworded": (
-        numbered(lambda n: ("sql", {"query": f"select name from people where id < {n} limit 3"}, "!no table people")),
+        numbered(
+            lambda n: (
+                "sql",
+                {"query": f"select name, {'abc'[n % 3]} from people where id < {n} limit 3"},
+                "!no table people",
+            )
+        ),
         3,
         "error_streak",
     ),
@@ -75,7 +81,7 @@ CASES: dict[str, tuple[Iterator[Step], int, str]] = {
     ),
     "one error of many tools": (numbered(lambda n: (f"tool_{n}", {"n": n}, f"!EPERM {n}")), 6, "error_cascade"),
     "a red test again and again": (
-        numbered(lambda n: ("bash", {"command": f"run the tests of part p{n}p again please"}, "!Test did not pass.")),
+        numbered(lambda n: ("bash", {"command": f"run {n} tests of part p{n}p again please"}, "!Test did not pass.")),
         6,
         "error_streak",
     ),
@@ -85,7 +91,7 @@ CASES: dict[str, tuple[Iterator[Step], int, str]] = {
         "same_answer",
     ),
     "a sentence that answers everything": (
-        numbered(lambda n: ("click_it", {"index": n}, "page#77 unchanged")),
+        numbered(lambda n: ("click", {"index": n}, "page#77 unchanged")),
         6,
         "same_answer",
     ),
@@ -141,7 +147,7 @@ def test_warns_at_the_threshold_and_not_before(name: str) -> None:
 
 KEYS = {
     "repeat": ("the same call and answer", 3),
-    "poll": ("a job asked about", 5),
+    "poll": ("a job asked about", 6),
     "sameEdits": ("one booking with fresh codes", 3),
     "cascade": ("one error of many tools", 6),
 }

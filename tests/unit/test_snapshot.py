@@ -14,7 +14,7 @@ from loopguard.config import Configuration
 from loopguard.engine import Engine
 from loopguard.errors import InvalidFrame, InvalidSnapshot
 from loopguard.model import Call, CallBatch, Mode, Outcome, RunOpen
-from loopguard.snapshot import dump_run
+from loopguard.snapshot import VERSION, dump_run
 from tests.unit.balanced_runs import open_balanced
 from tests.unit.balanced_runs import play as play_balanced
 from tests.unit.run_state import assert_equal_runs
@@ -125,9 +125,9 @@ def test_a_parent_that_comes_back_after_its_child_is_the_child_s_parent() -> Non
 
 def test_other_versions_are_refused() -> None:
     snapshot = dump_run(guarded())
-    newer = resealed(b"\x02" + snapshot[1:-8])
+    newer = resealed(bytes([VERSION + 1]) + snapshot[1:-8])
 
-    with pytest.raises(InvalidSnapshot, match="version 2; this loopguard reads version 1"):
+    with pytest.raises(InvalidSnapshot, match=f"version {VERSION + 1}; this loopguard reads version {VERSION}"):
         restore(newer)
 
 

@@ -20,25 +20,37 @@ _CLEARED: Final = "anything new: another outcome, another question, a change"
 def exact(moment: Moment, limits: Limits) -> Hit | None:
     """Find a call that gives what it gave before; waiting, and what may pass by itself, has longer."""
     count, outcome = moment.equal, moment.outcome
-    if count.number < limits.repeat:
+    # What was masked may be what matters: such a repeat is weaker, and never blocks.
+    shifts = moment.shifting.number > 1 and moment.firm < limits.repeat
+    if shifts:
+        count = moment.shifting
+    elif count.number < limits.repeat:
         return None
     patient = moment.poll or moment.call.note
-    threshold = (limits.poll if patient else limits.repeat) + (limits.transient_extra if outcome.transient else 0)
+    threshold = limits.poll if patient else limits.repeat
+    if shifts and not patient:
+        # In a text what is masked is beside the point.
+        threshold = limits.likely_repeat if outcome.size >= limits.answer_text else limits.masked_repeat
+    threshold += limits.transient_extra if outcome.transient else 0
     # A step from a hidden position that answers nothing may have arrived somewhere else.
     if count.number < threshold or (moment.call.tool_class is ToolClass.MOVE and not outcome.informative):
         return None
     last = limits.block_poll_attempt if patient or outcome.transient else limits.block_attempt
-    return Hit(NAME, About.CALL, count, threshold, _CLEARED, stops=count.number >= last - 1)
+    firm = count.number if outcome.failed else moment.firm
+    return Hit(NAME, About.CALL, count, threshold, _CLEARED, stops=firm >= last - 1)
 
 
 def near(moment: Moment, limits: Limits) -> Hit | None:
     """Find a call that only its spelling tells from earlier ones."""
-    count, transient = moment.near, moment.outcome.transient
-    threshold = limits.near_repeat + (limits.transient_extra if transient else 0)
+    count, outcome = moment.near, moment.outcome
+    shifts = not outcome.failed and moment.near_firm < limits.near_repeat
+    threshold = limits.masked_repeat + 1 if shifts else limits.near_repeat
+    threshold += limits.transient_extra if outcome.transient else 0
     if count.number < threshold:
         return None
-    last = limits.block_poll_attempt if transient else limits.block_attempt
-    return Hit(NEAR, About.SPELLING, count, threshold, _CLEARED, stops=count.number >= last - 1)
+    last = limits.block_poll_attempt if outcome.transient else limits.block_attempt
+    firm = count.number if outcome.failed else moment.near_firm
+    return Hit(NEAR, About.SPELLING, count, threshold, _CLEARED, stops=firm >= last - 1)
 
 
 def likely(moment: Moment, limits: Limits) -> Hit | None:
@@ -48,4 +60,5 @@ def likely(moment: Moment, limits: Limits) -> Hit | None:
     if count.number < threshold:
         return None
     last = limits.block_poll_attempt if transient or moment.poll else limits.block_attempt
-    return Hit(LIKELY, About.CALL, count, threshold, _CLEARED, stops=count.number >= last)
+    stops = moment.outcome.failed and count.number >= last
+    return Hit(LIKELY, About.CALL, count, threshold, _CLEARED, stops=stops)
