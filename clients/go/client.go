@@ -20,6 +20,8 @@ type Client struct {
 	streams     map[*link]*stream
 	// shared are the streams of many runs by endpoint, "" for the client's target.
 	shared map[string]*stream
+	// moving are runs that wait to be taken to another endpoint.
+	moving map[*session]bool
 	closed bool
 }
 
@@ -36,6 +38,7 @@ func NewClient(target string, options ...Option) (*Client, error) {
 		connections: conns,
 		streams:     make(map[*link]*stream),
 		shared:      make(map[string]*stream),
+		moving:      make(map[*session]bool),
 	}, nil
 }
 
@@ -87,6 +90,9 @@ func (c *Client) Close() error {
 	c.mu.Lock()
 	already := c.closed
 	c.closed = true
+	for moving := range c.moving {
+		moving.end(closed("the client is closed"))
+	}
 	streams := make([]*stream, 0, len(c.streams))
 	for _, s := range c.streams {
 		s.fail(closed("the client is closed"))
@@ -116,8 +122,25 @@ func (c *Client) streamFor(endpoint string) *stream {
 	return s
 }
 
-// moveRun takes a run to the stream of many runs at another endpoint; the lock is held.
+// moveRun takes a run to the stream of many runs at another endpoint; the lock is held. Nodes that send a run from one to
+// the other don't get to do so at once for ever.
 func (c *Client) moveRun(session *session, endpoint string) {
+	if session.moves.tries == 0 {
+		session.moves.tries = 1
+		c.arrive(session, endpoint)
+		return
+	}
+	c.moving[session] = true
+	time.AfterFunc(session.moves.next(), func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if delete(c.moving, session); !c.closed && session.phase != over {
+			c.arrive(session, endpoint)
+		}
+	})
+}
+
+func (c *Client) arrive(session *session, endpoint string) {
 	s := c.streamFor(endpoint)
 	s.add(session)
 	s.wake()
@@ -144,7 +167,7 @@ const forever time.Duration = -1
 
 // patience is how long to wait for an answer, 0 where there is no hope; the lock is held.
 func (c *Client) patience(s *session, closing bool) time.Duration {
-	isDown := s.link == nil || (s.link.state == down && s.phase == away)
+	isDown := s.phase == away && (s.link == nil || s.link.state == down)
 	switch {
 	case closing && (s.phase == opened || c.settings.waits()):
 		return c.settings.closeWait()

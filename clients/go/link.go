@@ -114,10 +114,13 @@ func (l *link) remove(s *session) {
 	if l.sessions[s.id] == s {
 		delete(l.sessions, s.id)
 	}
-	if s.ready && s.link == l {
-		l.ready = slices.DeleteFunc(l.ready, func(other *session) bool { return other == s })
-		s.ready = false
+	if s.link != l {
+		return
 	}
+	if s.ready {
+		l.ready = slices.DeleteFunc(l.ready, func(other *session) bool { return other == s })
+	}
+	s.link, s.ready = nil, false
 }
 
 // touch notes that a run may have something to send.

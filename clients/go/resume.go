@@ -63,7 +63,7 @@ func (s *session) nextBytes() int {
 	if len(s.toSend) > 0 {
 		return proto.Size(s.toSend[0])
 	}
-	if s.phase == opened && s.nextSend <= s.last() && s.nextSend-s.confirmed <= uint64(s.limits.GetInFlight()) {
+	if s.phase == opened && s.nextSend <= s.last() && s.nextSend <= s.confirmed+uint64(s.limits.GetInFlight()) {
 		return s.entryAt(s.nextSend).bytes + numberBytes
 	}
 	return 0
@@ -255,6 +255,7 @@ func (s *session) takeOpened(answer *pb.Opened) {
 	}
 	s.phase = opened
 	s.late = false
+	s.moves.tries = 0
 	last := answer.GetLastSeq()
 	switch {
 	case first && (len(s.kept) == 0 || s.first == 1):

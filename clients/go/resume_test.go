@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"google.golang.org/grpc/codes"
@@ -249,6 +250,61 @@ func TestARunIsFollowedToItsNode(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+func TestNodesThatSendARunRoundDoNotDoSoAtOnceForEver(t *testing.T) {
+	eachWay(t, func(t *testing.T, options ...Option) {
+		home, node := newFake(), newFake()
+		homeAddress, nodeAddress := home.serve(t), node.serve(t)
+		elsewhere := func(endpoint string, times int) func(string, *pb.GuardRequest) *pb.GuardResponse {
+			return func(string, *pb.GuardRequest) *pb.GuardResponse {
+				if times--; times < 0 {
+					return nil
+				}
+				return &pb.GuardResponse{Answer: &pb.GuardResponse_RunEnded{RunEnded: &pb.RunEnded{
+					Reason: pb.RunEndReason_RUN_END_REASON_WRONG_NODE, Endpoint: endpoint,
+				}}}
+			}
+		}
+		home.instead, node.instead = elsewhere(nodeAddress, 100), elsewhere(homeAddress, 3)
+		var waits atomic.Int64
+		client := newTestClient(t, homeAddress, append(options, WithOnUnavailable(UnavailableWait), func(s *settings) {
+			s.random = func() float64 { waits.Add(1); return 0.001 }
+		})...)
+		tell(t, openRun(t, client, "r"))
+		if got := node.observed("r"); !slices.Equal(got, story) || waits.Load() < 4 {
+			t.Errorf("observed %q after %d waits", got, waits.Load())
+		}
+	})
+}
+
+func TestAClientMayBeClosedWhileARunIsSentRound(t *testing.T) {
+	guard := newFake()
+	moved := make(chan struct{}, 1)
+	address := guard.serve(t)
+	guard.instead = func(_ string, frame *pb.GuardRequest) *pb.GuardResponse {
+		select {
+		case moved <- struct{}{}:
+		default:
+		}
+		return &pb.GuardResponse{Answer: &pb.GuardResponse_RunEnded{RunEnded: &pb.RunEnded{
+			Reason: pb.RunEndReason_RUN_END_REASON_WRONG_NODE, Endpoint: address,
+		}}}
+	}
+	client := newTestClient(t, address, WithGuardMany(), WithOnUnavailable(UnavailableWait))
+	client.settings.random = func() float64 { return 1 }
+	failed := make(chan error, 1)
+	go func() {
+		_, err := client.OpenRun(t.Context(), "r")
+		failed <- err
+	}()
+	<-moved
+	if err := client.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-failed; !errors.Is(err, ErrClosed) {
+		t.Errorf("got %v", err)
+	}
 }
 
 func TestARunGoesOnWhenItsServerGoesAway(t *testing.T) {

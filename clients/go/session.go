@@ -93,8 +93,9 @@ type session struct {
 	late bool
 	// wantsStream: the stream can't go on with this run.
 	wantsStream bool
-	// movesTo is the endpoint at which the run goes on.
+	// movesTo is the endpoint at which the run goes on, moves how long to wait where one move leads to the next.
 	movesTo string
+	moves   backoff
 
 	// kept are the frames kept for resending, numbered from first on.
 	kept        []*entry
@@ -130,6 +131,7 @@ func newSession(request *pb.RunOpen, s *settings) *session {
 		log:         s.log,
 		now:         s.now,
 		began:       s.now(),
+		moves:       backoff{random: s.random},
 		limits:      &assumed,
 		first:       1,
 		nextSend:    1,
