@@ -20,7 +20,7 @@ installed=$scratch/venv/bin/python
 "$installed" -m pip install -q --disable-pip-version-check "$(echo "$scratch"/dist/*.whl)[server]"
 
 mkdir "$scratch/elsewhere"
-git -C "$scratch/checkout" archive HEAD pyproject.toml tests conformance examples docs README.md | tar -xf - -C "$scratch/elsewhere"
+git -C "$scratch/checkout" archive HEAD pyproject.toml tests conformance fuzz/corpus examples docs README.md | tar -xf - -C "$scratch/elsewhere"
 cd "$scratch/elsewhere"
 # Two are about the checkout itself: tests/project, and the one that builds the sources anew.
 "$scratch/venv/bin/pytest" -q --ignore tests/project --ignore tests/core/test_hash_libraries.py "$@"
