@@ -25,7 +25,12 @@ export async function settledWithin(
   ms: number | undefined,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  if (ms === 0 || waiter.settled || signal?.aborted) return;
+  if (waiter.settled || signal?.aborted) return;
+  if (ms === 0) {
+    // A caller that never waits for anything else must still let the streams be read and opened again.
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    return;
+  }
   let timer: NodeJS.Timeout | undefined;
   let stop: (() => void) | undefined;
   const given = new Promise<void>((resolve) => {
