@@ -1,12 +1,14 @@
 """What a call and its outcome cost the service in CPU and on the wire, by calls a message and kind of payload.
 
-These are the inputs of docs/scaling.md. All kinds take turns, and the median round of each counts.
+These are the inputs of docs/scaling.md. All kinds take turns, and the median round of each counts. What a store adds
+shows with LOOPGUARD_STORE set; `--runs` has more runs take turns, so that each of them comes with few frames a commit.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import itertools
 import json
 import statistics
 import time
@@ -27,7 +29,6 @@ ARGS_BYTES = 500
 RESULT_BYTES = 1_000
 #: Different calls in turn, more than a history holds: nothing repeats, and all is allowed.
 VARIANTS = 64
-SIZES = (1, 8, 64, 256)
 OPTIONS = [("grpc.use_local_subchannel_pool", 1), ("grpc.max_receive_message_length", -1)]
 
 
@@ -38,6 +39,7 @@ class Kind:
     many: bool
     size: int
     digests: bool
+    runs: int
     cpu_us: list[float] = field(default_factory=list)
     up_bytes: float = 0.0
     down_bytes: float = 0.0
@@ -53,11 +55,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=1.5)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--runs", type=int, default=0, help="how many runs a stream has; at least those of a message")
+    parser.add_argument("--sizes", default="1,8,64,256", help="calls a message of GuardMany")
     parser.add_argument("--address", help="drive this service or proxy rather than one of our own")
     parser.add_argument("--process-id", type=int, help="the process at that address whose CPU counts")
     options = parser.parse_args()
-    kinds = [Kind(False, 1, digests) for digests in (False, True)]
-    kinds += [Kind(True, size, digests) for size in SIZES for digests in (False, True)]
+    kinds = [Kind(False, 1, digests, 1) for digests in (False, True)]
+    for size in map(int, options.sizes.split(",")):
+        kinds += [Kind(True, size, digests, max(size, options.runs // size * size)) for digests in (False, True)]
     if options.address is not None:
         asyncio.run(measure(kinds, options.address, options.process_id, options.seconds, options.rounds))
     else:
@@ -81,8 +86,8 @@ async def drive(channel: grpc.aio.Channel, process_id: int, kind: Kind, name: st
     method: Any = channel.stream_stream(SERVICE + ("GuardMany" if kind.many else "Guard"))
     stream = method()
     sent = messages(kind, name)
-    await exchange(stream, next(sent))
-    for _ in range(2 * VARIANTS if kind.size == 1 else 8):
+    # Opens all runs and fills their histories a little.
+    for _ in range(kind.runs // kind.size * 5 if kind.many else 2 * VARIANTS + 1):
         await exchange(stream, next(sent))
     up = down = count = 0
     ends, began = time.perf_counter() + seconds, cpu_seconds(process_id)
@@ -109,22 +114,20 @@ def messages(kind: Kind, name: str) -> Iterator[bytes]:
     """Yield the message that opens the runs, then one after the other with calls and their outcomes."""
     calls = [codec.encode_frame(0, CallBatch([call_of(variant, kind.digests)])) for variant in range(VARIANTS)]
     outcome = codec.encode_frame(0, outcome_of(kind.digests))
-    ids = [f"bench-{name}-{run}" for run in range(kind.size)]
-    opens = [codec.encode_open(RunOpen(run_id, digest_scheme=DIGEST_SCHEME)) for run_id in ids]
+    ids = [f"bench-{name}-{run}" for run in range(kind.runs)]
     if not kind.many:
-        yield opens[0]
-    else:
-        yield b"".join(codec.encode_run(run_id, [opened]) for run_id, opened in zip(ids, opens, strict=True))
-    seq = 0
-    while True:
-        asked = codec.number_frame(seq + 1, calls[seq // 2 % VARIANTS])
-        told = codec.number_frame(seq + 2, outcome)
-        seq += 2
-        if kind.many:
-            yield b"".join(codec.encode_run(run_id, [asked, told]) for run_id in ids)
-        else:
-            yield asked
-            yield told
+        yield codec.encode_open(RunOpen(ids[0], digest_scheme=DIGEST_SCHEME))
+        for turn in itertools.count():
+            yield codec.number_frame(2 * turn + 1, calls[turn % VARIANTS])
+            yield codec.number_frame(2 * turn + 2, outcome)
+    parts = [ids[first : first + kind.size] for first in range(0, kind.runs, kind.size)]
+    for part in parts:
+        opens = [(run_id, codec.encode_open(RunOpen(run_id, digest_scheme=DIGEST_SCHEME))) for run_id in part]
+        yield b"".join(codec.encode_run(run_id, [opened]) for run_id, opened in opens)
+    for turn in itertools.count():
+        frames = [codec.number_frame(2 * turn + 1, calls[turn % VARIANTS]), codec.number_frame(2 * turn + 2, outcome)]
+        for part in parts:
+            yield b"".join(codec.encode_run(run_id, frames) for run_id in part)
 
 
 def call_of(variant: int, digests: bool) -> Call:
