@@ -50,7 +50,7 @@ class Limits:
     stall: int = 8
     #: Added where an error may pass by itself, and where a red test is no error of the tool.
     transient_extra: int = 2
-    verdict_extra: int = 3
+    verdict_extra: int = 4
     #: Sizes of an answer in bytes: shorter ones are mere values, longer ones are texts.
     answer_value: int = 10
     answer_text: int = 100

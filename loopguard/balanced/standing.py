@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from loopguard.course import LIKENESS
 from loopguard.detectors.balanced.hit import About
 from loopguard.facts import CallFacts
 from loopguard.model import Finding, Level
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
 #: These end with their row, not with news: each new version is news.
 _ROWS: Final = (About.TARGET, About.TOOL)
 _NAMES_KEPT: Final = 256
+#: A call is blocked for its wording only if it keeps most of its words; a milder likeness is for words to the model.
+_BLOCKED_LIKENESS: Final = 0.8
 
 
 class Standing:
@@ -138,7 +139,7 @@ class Register:
         if about is not About.WORDING or standing.call.same == call.same:
             return True
         one, other = standing.call.asked, call.asked
-        return one is not None and other is not None and one.likeness(other) >= LIKENESS
+        return one is not None and other is not None and one.likeness(other) >= _BLOCKED_LIKENESS
 
 
 def _key(about: About, detector: str, call: CallFacts) -> Hashable:

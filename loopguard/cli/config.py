@@ -58,15 +58,36 @@ def show(
     configuration = _load(_read(file), file)
     effective, origins = configuration.effective(agent), configuration.origins(agent)
     rows = {key: (getattr(effective, field), origins[key]) for key, field in FIELDS.items()}
+    thresholds = _thresholds(configuration) if configuration.profile == "balanced" else {}
+    if thresholds and rows["enabled"][0] is None:
+        rows["enabled"] = (True, "default")
     if as_json:
-        shown = {key: {"value": value, "from": origin} for key, (value, origin) in rows.items()}
-        print(json.dumps({"profile": configuration.profile, "agent": agent, "loopDetection": shown}, indent=2))
+        told: dict[str, Any] = {"profile": configuration.profile, "agent": agent, "loopDetection": _by_key(rows)}
+        if thresholds:
+            told["profiles"] = {configuration.profile: _by_key(thresholds)}
+        print(json.dumps(told, indent=2))
         return 0
     if agent and agent not in configuration.agents:
         print(f"The file has no agent `{agent}`: the global values hold.")
     print(f"profile {configuration.profile}")
+    rows |= {f"profiles.balanced.{key}": row for key, row in thresholds.items()}
     _print_rows([(key, _shown(value), origin) for key, (value, origin) in rows.items()])
     return 0
+
+
+def _thresholds(configuration: Configuration) -> dict[str, tuple[Any, str]]:
+    """Return the thresholds of profile `balanced` in effect, and where each comes from."""
+    from loopguard.balanced_limits import KEYS, build_limits
+
+    table = configuration.profiles.get("balanced", {})
+    limits = build_limits(table)
+    rows = {key: (getattr(limits, field), "global" if key in table else "default") for key, field in KEYS.items()}
+    classes = {name: tool_class.name.lower() for name, tool_class in limits.classes.items()}
+    return rows | {"classes": (classes, "global" if classes else "default")}
+
+
+def _by_key(rows: dict[str, tuple[Any, str]]) -> dict[str, dict[str, Any]]:
+    return {key: {"value": value, "from": origin} for key, (value, origin) in rows.items()}
 
 
 @app.command()

@@ -82,7 +82,7 @@ CASES: dict[str, tuple[Iterator[Step], int, str]] = {
     "one error of many tools": (numbered(lambda n: (f"tool_{n}", {"n": n}, f"!EPERM {n}")), 6, "error_cascade"),
     "a red test again and again": (
         numbered(lambda n: ("bash", {"command": f"run {n} tests of part p{n}p again please"}, "!Test did not pass.")),
-        6,
+        7,
         "error_streak",
     ),
     "a text that answers everything": (

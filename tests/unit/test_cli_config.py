@@ -135,6 +135,34 @@ def test_effective_values_are_shown_to_programs(loopguard: Loopguard, file: Path
     assert shown["loopDetection"]["enabled"] == {"value": True, "from": "global"}
 
 
+BALANCED = '{loopguard: {profile: "balanced", profiles: {balanced: {repeat: 4, classes: {"my_wait": "poll"}}}}}'
+
+
+def test_thresholds_of_balanced_are_shown_with_their_origin(loopguard: Loopguard, tmp_path: Path) -> None:
+    file = tmp_path / "balanced.json5"
+    file.write_text(BALANCED)
+
+    code, out, _ = loopguard("config", "show", file)
+
+    rows = [line.split("\t") for line in out.splitlines()[1:]]
+    assert (code, out.splitlines()[0]) == (0, "profile balanced")
+    assert ["enabled", "true", "default"] in rows
+    assert ["profiles.balanced.repeat", "4", "global"] in rows
+    assert ["profiles.balanced.blockAttempt", "5", "default"] in rows
+    assert ["profiles.balanced.classes", '{"my_wait": "poll"}', "global"] in rows
+
+
+def test_thresholds_of_balanced_are_shown_to_programs(loopguard: Loopguard, tmp_path: Path) -> None:
+    file = tmp_path / "balanced.json5"
+    file.write_text(BALANCED)
+
+    _, out, _ = loopguard("config", "show", file, "--json")
+
+    shown = json.loads(out)["profiles"]["balanced"]
+    assert shown["repeat"] == {"value": 4, "from": "global"}
+    assert shown["stall"] == {"value": 8, "from": "default"}
+
+
 def test_an_agent_that_the_file_does_not_name_gets_the_global_values(loopguard: Loopguard, file: Path) -> None:
     code, out, _ = loopguard("config", "show", file, "--agent", "nobody")
 

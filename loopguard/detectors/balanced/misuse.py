@@ -29,6 +29,8 @@ def rejected_replies(moment: Moment, limits: Limits) -> Hit | None:
     if row.number >= limits.rejections:
         stops = row.number >= limits.block_attempt
         return Hit(FORMAT, About.FORMAT, row, limits.rejections, "a reply in the right format", stops=stops)
-    if moment.rejections_near.number >= limits.rejections_near:
-        return Hit(FORMAT, About.FORMAT, moment.rejections_near, limits.rejections_near, "replies in the right format")
+    near = moment.rejections_near
+    if near.number >= limits.rejections_near:
+        stops = near.number >= limits.rejections_near + 1
+        return Hit(FORMAT, About.FORMAT, near, limits.rejections_near, "replies in the right format", stops=stops)
     return None
