@@ -70,7 +70,7 @@ def main() -> None:
     shipped = alarms(traces, {})
     sums = [0, 0, 0, 0]
     print(
-        "| left out | loops | found: chosen elsewhere | found: as shipped | negatives | false: chosen elsewhere | as shipped |"
+        "| left out | loops | found, chosen elsewhere | as shipped | negatives | false, chosen elsewhere | as shipped |"
     )
     print("|---|---|---|---|---|---|---|")
     for name, own in by_set.items():
