@@ -13,9 +13,13 @@ import (
 )
 
 const (
-	// messageFrames and messageBytes are how much goes into one message of a stream of many runs, at most.
+	// messageFrames and messageBytes are how much goes into one message of a stream of many runs, at most. So few bytes
+	// never hold more calls than a server takes in one message.
 	messageFrames = 512
-	messageBytes  = 1 << 20
+	messageBytes  = 256 << 10
+	// messagesAhead is how many messages of many runs are sent ahead of their answers. What comes up meanwhile goes into
+	// the next one: the server takes one after the other, and each costs it more than a call.
+	messagesAhead = 4
 	// frameWrappingBytes is what goes before each frame of a run in such a message, at most.
 	frameWrappingBytes = 6
 )
@@ -73,6 +77,8 @@ type link struct {
 	// be replaced; retired: nothing follows it.
 	streaming, answered, leaving, restart, retired bool
 	err                                            error
+	// ahead is how many messages of many runs have no answer yet.
+	ahead int
 	// unanswered are the messages of this stream that have no answer yet.
 	unanswered [][]written
 }
@@ -134,7 +140,7 @@ func (l *link) touch(s *session) {
 // connected begins on a new stream.
 func (l *link) connected() {
 	l.streaming, l.answered, l.leaving, l.restart = true, false, false, false
-	l.unanswered = nil
+	l.unanswered, l.ahead = nil, 0
 	for _, s := range l.sessions {
 		s.connected(0)
 		l.touch(s)
@@ -276,6 +282,9 @@ func (l *link) take() proto.Message {
 
 // takeMany puts what all runs have to send into one message, as far as it goes.
 func (l *link) takeMany() proto.Message {
+	if l.ahead >= messagesAhead {
+		return nil
+	}
 	message := &pb.GuardManyRequest{}
 	var parts []written
 	room := room{frames: messageFrames}
@@ -298,6 +307,7 @@ func (l *link) takeMany() proto.Message {
 		return nil
 	}
 	l.note(parts)
+	l.ahead++
 	return message
 }
 
@@ -340,6 +350,8 @@ func (l *link) receive(message proto.Message) {
 		}
 		l.leaving = l.leaving || m.GetGoAway() != nil
 	case *pb.GuardManyResponse:
+		// What the server says by itself counts too: then one more goes ahead.
+		l.ahead = max(0, l.ahead-1)
 		for _, answers := range m.GetRuns() {
 			if s := l.sessions[strings.TrimSpace(answers.GetRunId())]; s != nil {
 				l.deliver(s, answers.GetAnswers())
