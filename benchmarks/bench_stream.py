@@ -18,7 +18,7 @@ from loopguard.server.tally import Tally
 from loopguard.server.watch import Hub
 
 from loopguard import AsyncGuardClient, Call, Configuration, Engine, Outcome, codec
-from loopguard.cli.wire_load import SERVE, SERVICE, Frames, Load, running
+from loopguard.cli.wire_load import PER_CONNECTION, SERVE, SERVICE, Frames, Load, cpu_seconds, running
 from loopguard.model import CallBatch, RunOpen, Status
 from loopguard.run import Run
 
@@ -95,17 +95,21 @@ async def reconnect(count: int) -> None:
     """Kill the server under open runs, start it again, and wait until every run has its answer."""
     with running(SERVE) as (address, _):
         port = address.rpartition(":")[2]
-        client = AsyncGuardClient(address, on_unavailable="wait")
-        runs = [await client.open_run(f"run-{number}") for number in range(count)]
+        clients = [
+            AsyncGuardClient(address, on_unavailable="wait", options=OPTIONS) for _ in range(0, count, PER_CONNECTION)
+        ]
+        runs = [await clients[number // PER_CONNECTION].open_run(f"run-{number}") for number in range(count)]
         await asyncio.gather(*(run.judge([Call("exec", b"{}")]) for run in runs))
     again = [part.replace("'0'", f"'{port}'") for part in SERVE]
-    with running(again):
-        started = time.perf_counter()
+    with running(again) as (_, process_id):
+        started, own_s = time.perf_counter(), time.process_time()
         verdicts = await asyncio.gather(*(run.report(Outcome("c1", Status.OK, b"1")) for run in runs))
-        taken_s = time.perf_counter() - started
+        taken_s, own_s = time.perf_counter() - started, time.process_time() - own_s
         lost = sum(verdict.call_id != "c1" or run.opened is None for run, verdict in zip(runs, verdicts, strict=True))
-        print(f"{count} runs back after {taken_s:.1f} s, {lost} of them with something lost")
-        await client.close()
+        print(f"{count} runs back after {taken_s:.1f} s, {lost} of them with something lost;", end=" ")
+        print(f"CPU {cpu_seconds(process_id):.1f} s of the server, {own_s:.1f} s of the clients in one process")
+        for client in clients:
+            await client.close()
 
 
 def where() -> None:

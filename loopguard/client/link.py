@@ -11,7 +11,8 @@ from urllib.parse import quote
 from google.protobuf.message import DecodeError
 
 from loopguard import answer_codec, codec
-from loopguard.client.session import Phase, RunSession, error_of
+from loopguard.client.refusals import error_of
+from loopguard.client.session import Phase, RunSession
 from loopguard.errors import InvalidFrame, LoopguardError, Reason, RunRefused
 from loopguard.model import Answer, GoAway
 

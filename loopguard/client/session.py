@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from loopguard import codec
+from loopguard.client.bounds import ASSUMED, check_batch, newest_that_fit, or_assumed
 from loopguard.client.journal import Journal
-from loopguard.errors import GuardUnavailable, InvalidConfig, InvalidFrame, LoopguardError, Reason, RunRefused
+from loopguard.client.outbox import Entry, Outbox
+from loopguard.client.refusals import error_of
+from loopguard.errors import GuardUnavailable, InvalidFrame, LoopguardError, Reason, RunRefused
 from loopguard.model import (
     Ack,
     Action,
@@ -18,11 +21,9 @@ from loopguard.model import (
     EndReason,
     Frame,
     History,
-    Limits,
     NeedResend,
     Opened,
     Outcome,
-    Record,
     Refusal,
     RunEnded,
     RunOpen,
@@ -32,52 +33,20 @@ from loopguard.model import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
-    from loopguard.model import Call
+    from loopguard.client.outbox import Future
+
 
 _log = logging.getLogger("loopguard.client")
 
 #: What the frames kept for resending may come to; DESIGN's numbers.
 BUFFER_FRAMES: Final = 1_000
 BUFFER_BYTES: Final = 8 << 20
-#: Until `Opened` tells the server's own.
-ASSUMED: Final = Limits(
-    message_bytes=16 << 20,
-    frame_bytes=16 << 20,
-    calls_per_batch=256,
-    in_flight=16,
-    frames_per_message=4096,
-    records_per_history=1024,
-)
 _HISTORY_SIZE = 30
 #: What a frame's number takes at most, and what a message of many runs wraps around one run with one frame.
 _NUMBER_BYTES: Final = 11
 _WRAPPING_BYTES: Final = 24
-
-#: Refusals that say that the guard could not do its work; the others are somebody's mistake.
-_FAILURES = frozenset({Reason.INTERNAL, Reason.ANSWER_EXPIRED})
-#: Refusals of a stream or a run rather than of what a frame says.
-_PEER = frozenset(
-    {
-        Reason.UNSUPPORTED_SCHEME,
-        Reason.UNIMPLEMENTED,
-        Reason.UNAUTHENTICATED,
-        Reason.LIMIT_EXCEEDED,
-        Reason.SHUTTING_DOWN,
-        Reason.SUPERSEDED,
-    }
-)
-
-
-class Future(Protocol):
-    """What a caller waits for; asyncio's and concurrent's both fit."""
-
-    def done(self) -> bool:
-        """Tell whether it has its result, or nobody waits any more."""
-
-    def set_result(self, result: Any, /) -> None:
-        """Set the body of the answer, or the exception to raise."""
 
 
 class Phase(Enum):
@@ -90,20 +59,6 @@ class Phase(Enum):
     OPEN = "open"
     #: Closed or refused for good.
     OVER = "over"
-
-
-@dataclass(slots=True, eq=False)
-class Entry:
-    """A frame with its number; `data` is encoded without it, because a rebuilt run is numbered anew.
-
-    `future` `None`: nobody waits for the answer. `report` is the id of a call whose outcome is sent as `history`.
-    """
-
-    frame: Frame
-    data: bytes
-    future: Future | None
-    report: str | None = None
-    numbered_before: int = 0
 
 
 class RunSession:
@@ -143,14 +98,7 @@ class RunSession:
         self._opened_at = now()
         #: What the server takes.
         self.limits = ASSUMED
-        self._buffer_frames = buffer_frames
-        self._buffer_bytes = buffer_bytes
-        self._bytes = 0
-        self._entries: dict[int, Entry] = {}
-        self._last = 0
-        self._next_send = 1
-        self._confirmed = 0
-        self._answered = 0
+        self._outbox = Outbox(buffer_frames, buffer_bytes)
         self._abort_stands = False
         self._rebuilding = False
         self._to_send: list[bytes] = []
@@ -193,7 +141,7 @@ class RunSession:
     def give_up_waiting(self) -> None:
         """Let those who wait decide for themselves: the guard can't be reached."""
         self._resolve_open(None)
-        for entry in self._entries.values():
+        for entry in self._outbox.entries.values():
             self._resolve(entry, GuardUnavailable("the guard can't be reached"))
 
     def end(self, error: LoopguardError) -> None:
@@ -203,21 +151,22 @@ class RunSession:
         self.phase, self.error = Phase.OVER, error
         self._to_send = []
         self._resolve_open(error)
-        for entry in self._entries.values():
+        for entry in self._outbox.entries.values():
             self._resolve(entry, error)
-        self._entries.clear()
+        self._outbox.entries.clear()
 
     @property
     def next_bytes(self) -> int:
         """How large the next frame that may be sent now is at most, 0 if there is none."""
         if self._to_send:
             return len(self._to_send[0])
+        outbox = self._outbox
         if (
             self.phase is Phase.OPEN
-            and self._next_send <= self._last
-            and self._next_send - self._confirmed <= self.limits.in_flight
+            and outbox.next <= outbox.last
+            and outbox.next - outbox.confirmed <= self.limits.in_flight
         ):
-            return len(self._entries[self._next_send].data) + _NUMBER_BYTES
+            return len(outbox.entries[outbox.next].data) + _NUMBER_BYTES
         return 0
 
     def next_frame(self) -> bytes:
@@ -225,31 +174,29 @@ class RunSession:
         if self._to_send:
             self._opening_sent = len(self._to_send) == 1
             return self._to_send.pop(0)
-        seq = self._next_send
-        self._next_send += 1
-        return codec.number_frame(seq, self._entries[seq].data)
+        seq = self._outbox.next
+        self._outbox.next += 1
+        return codec.number_frame(seq, self._outbox.entries[seq].data)
 
     @property
     def awaited(self) -> range:
         """The numbers of the frames that were sent on this stream and have no answer yet."""
-        return range(self._confirmed + 1, self._next_send)
+        return self._outbox.awaited
 
     def refuse(self, numbers: Iterable[int], error: LoopguardError) -> None:
         """Give frames up that no server takes; something without effect is sent under their numbers."""
         for seq in numbers:
-            entry = self._entries.get(seq)
+            entry = self._outbox.entries.get(seq)
             if entry is None or entry.frame is Signal.CLOSE:
                 continue
-            self._bytes -= len(entry.data)
             self._resolve(entry, error)
-            entry.frame = History([])
-            entry.data = codec.encode_frame(0, entry.frame, self.at)
-            self._bytes += len(entry.data)
+            nothing = History([])
+            self._outbox.change(entry, nothing, codec.encode_frame(0, nothing, self.at))
 
     @property
     def in_flight(self) -> bool:
         """Whether an answer is outstanding on this stream."""
-        return self.phase is Phase.OPENING or self._next_send - 1 > self._confirmed
+        return self.phase is Phase.OPENING or bool(self._outbox.awaited)
 
     def receive(self, answer: Answer) -> None:
         """Take an answer of the server."""
@@ -264,11 +211,11 @@ class RunSession:
             if isinstance(body, Refusal) and answer.seq == 0:
                 self._take_refused_open(body)
         elif isinstance(body, NeedResend):
-            self._next_send = max(min(body.from_seq, self._last + 1), next(iter(self._entries), 1))
+            self._outbox.next = max(min(body.from_seq, self._outbox.last + 1), next(iter(self._outbox.entries), 1))
         elif answer.seq:
             self._take_answer(answer)
         if answer.durable_seq:
-            self._forget_to(answer.durable_seq)
+            self._outbox.forget_to(answer.durable_seq)
 
     def _take_refused_open(self, refusal: Refusal) -> None:
         if refusal.reason == Reason.SHUTTING_DOWN:
@@ -310,11 +257,12 @@ class RunSession:
     def _take_answer(self, answer: Answer) -> None:
         self.late = False
         seq, body = answer.seq, answer.body
-        self._confirmed = max(self._confirmed, seq)
-        if seq <= self._answered:
+        outbox = self._outbox
+        outbox.confirmed = max(outbox.confirmed, seq)
+        if seq <= outbox.answered:
             return
-        self._answered = seq
-        entry = self._entries.get(seq)
+        outbox.answered = seq
+        entry = outbox.entries.get(seq)
         if entry is None:
             return
         frame = entry.frame
@@ -348,34 +296,25 @@ class RunSession:
         first, self.opened = self.opened is None, opened
         self._untold -= self._told
         self._told = 0
-        self.limits = _or_assumed(opened.limits)
+        self.limits = or_assumed(opened.limits)
         self._journal.resize(int(opened.config.get("historySize", _HISTORY_SIZE)))
         self.phase = Phase.OPEN
         self.late = False
         last = opened.last_seq
-        if first and next(iter(self._entries), 1) == 1:
-            self._renumber(last + 1, list(self._entries.values()))
-            self._answered = last
+        outbox = self._outbox
+        if first and next(iter(outbox.entries), 1) == 1:
+            outbox.renumber(last + 1, outbox.entries.values())
+            outbox.answered = last
         elif opened.rebuilt:
             self._rebuild()
-        elif not self._resume(last):
+        elif not outbox.resume(last):
             self._start_rebuild(last)
             return
-        self._confirmed = self._next_send - 1
+        outbox.confirmed = outbox.next - 1
         # Taken before this server told what it takes.
-        large = [seq for seq, entry in self._entries.items() if len(entry.data) > self._most_bytes]
+        large = [seq for seq, entry in outbox.entries.items() if len(entry.data) > self._most_bytes]
         self.refuse(large, InvalidFrame(Reason.TOO_LARGE, f"a frame of over {self._most_bytes} bytes"))
         self._resolve_open(opened)
-
-    def _resume(self, last: int) -> bool:
-        start = min(self._answered, last) + 1
-        oldest = next(iter(self._entries), self._last + 1)
-        if oldest > start:
-            if oldest > last + 1:
-                return False
-            start = oldest
-        self._next_send = start
-        return True
 
     def _start_rebuild(self, last: int) -> None:
         """Ask for an empty run in place of the one that the server doesn't have and we can't repeat."""
@@ -390,10 +329,9 @@ class RunSession:
 
     def _rebuild(self) -> None:
         self._rebuilding = False
-        records = self._journal.lose()[-self.limits.records_per_history :]
-        while records and _size_of(records) > self._most_bytes:
-            del records[0]
-        unanswered = [entry for seq, entry in self._entries.items() if seq > self._answered]
+        records = newest_that_fit(self._journal.lose(), self.limits.records_per_history, self._most_bytes)
+        outbox = self._outbox
+        unanswered = [entry for seq, entry in outbox.entries.items() if seq > outbox.answered]
         kept = [self._entry(History(records), None)]
         for entry in unanswered:
             if isinstance(entry.frame, Outcome):
@@ -402,14 +340,8 @@ class RunSession:
             elif entry.future is not None or not isinstance(entry.frame, CallBatch):
                 kept.append(entry)
         self._abort_stands = False
-        self._answered = 0
-        self._renumber(1, kept)
-
-    def _renumber(self, first: int, entries: list[Entry]) -> None:
-        self._entries = dict(enumerate(entries, first))
-        self._bytes = sum(len(entry.data) for entry in entries)
-        self._last = first + len(entries) - 1
-        self._next_send = first
+        outbox.answered = 0
+        outbox.renumber(1, kept)
 
     # The caller's side
 
@@ -431,19 +363,12 @@ class RunSession:
         return entry
 
     def _put(self, entry: Entry) -> None:
-        self._last += 1
-        self._entries[self._last] = entry
-        self._bytes += len(entry.data)
-        while len(self._entries) > self._buffer_frames or self._bytes > self._buffer_bytes:
-            oldest = next(iter(self._entries))
-            if self._entries[oldest].future is not None or (self.phase is Phase.OPEN and oldest >= self._next_send):
-                break
-            self._forget_to(oldest)
+        self._outbox.put(entry, streaming=self.phase is Phase.OPEN)
 
     def _note_batch(self, batch: CallBatch, future: Future | None) -> Entry:
         calls = self._journal.number(batch.calls)
         entry = self._entry(CallBatch(calls, batch.dry_run), future)
-        _check(calls)
+        check_batch(calls)
         most = self.limits.calls_per_batch
         if self.opened is not None and len(calls) > most:
             raise InvalidFrame(Reason.TOO_MANY_CALLS, f"{len(calls)} calls in one batch; the server takes {most}")
@@ -484,10 +409,6 @@ class RunSession:
     def _entry(self, frame: Frame, future: Future | None) -> Entry:
         return Entry(frame, codec.encode_frame(0, frame, self.at), future)
 
-    def _forget_to(self, seq: int) -> None:
-        while self._entries and (oldest := next(iter(self._entries))) <= seq:
-            self._bytes -= len(self._entries.pop(oldest).data)
-
     def decide(self, entry: Entry, *, block: bool) -> list[Verdict] | Verdict | None:
         """Answer a frame here, because the guard is away; the frame is still sent, so that the guard learns of it."""
         entry.future = None
@@ -510,10 +431,9 @@ class RunSession:
 
     def _withdraw(self, entry: Entry, batch: CallBatch) -> None:
         """Make the guard see that calls blocked here did not run."""
-        seq = next((seq for seq, kept in self._entries.items() if kept is entry), 0)
-        if seq >= self._next_send:
-            entry.frame = CallBatch(batch.calls, dry_run=True)
-            entry.data = codec.encode_frame(0, entry.frame, self.at)
+        if self._outbox.number_of(entry) >= self._outbox.next:
+            question = CallBatch(batch.calls, dry_run=True)
+            self._outbox.change(entry, question, codec.encode_frame(0, question, self.at))
         else:
             for call in batch.calls:
                 self._put(self._entry(Outcome(call.call_id, Status.CANCELLED), None))
@@ -529,43 +449,3 @@ class RunSession:
         future, self.open_future = self.open_future, None
         if future is not None and not future.done():
             future.set_result(result)
-
-
-def error_of(refusal: Refusal) -> LoopguardError:
-    """Return what to raise for a refusal."""
-    try:
-        reason = Reason(refusal.reason)
-    except ValueError:
-        return RunRefused(refusal.reason, refusal.message)
-    if reason is Reason.INVALID_CONFIG:
-        return InvalidConfig(refusal.key, refusal.message)
-    if reason in _FAILURES:
-        return GuardUnavailable(refusal.message)
-    return RunRefused(reason, refusal.message) if reason in _PEER else InvalidFrame(reason, refusal.message)
-
-
-def _check(calls: Sequence[Call]) -> None:
-    """Refuse what the guard would refuse, so that a mistake shows also while the guard is away."""
-    if not calls:
-        raise InvalidFrame(Reason.INVALID_FRAME, "a batch without calls")
-    for call in calls:
-        if not call.tool.strip():
-            raise InvalidFrame(Reason.EMPTY_TOOL, f"call `{call.call_id}` names no tool")
-    if len({call.call_id for call in calls}) < len(calls):
-        raise InvalidFrame(Reason.DUPLICATE_CALL, "one batch holds the same call id twice")
-
-
-def _size_of(records: list[Record]) -> int:
-    return len(codec.encode_frame(0, History(records)))
-
-
-def _or_assumed(limits: Limits) -> Limits:
-    return Limits(
-        limits.message_bytes or ASSUMED.message_bytes,
-        limits.frame_bytes or ASSUMED.frame_bytes,
-        limits.calls_per_batch or ASSUMED.calls_per_batch,
-        limits.in_flight or ASSUMED.in_flight,
-        limits.history_size,
-        limits.frames_per_message or ASSUMED.frames_per_message,
-        limits.records_per_history or ASSUMED.records_per_history,
-    )

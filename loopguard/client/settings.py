@@ -12,7 +12,7 @@ from google.protobuf.message import DecodeError
 
 from loopguard import answer_codec
 from loopguard.client.link import Backoff, Link, State
-from loopguard.client.session import BUFFER_BYTES, BUFFER_FRAMES, Entry, Phase, RunSession
+from loopguard.client.session import BUFFER_BYTES, BUFFER_FRAMES, Phase, RunSession
 from loopguard.model import Frame, Mode, Opened, Refusal, RunOpen, Signal
 from loopguard.v1 import guard_pb2 as pb
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     import grpc
 
+    from loopguard.client.outbox import Entry
     from loopguard.errors import GuardUnavailable
 
 SERVICE: Final = pb.DESCRIPTOR.services_by_name["LoopGuardService"].full_name

@@ -94,7 +94,7 @@ def test_what_was_too_large_is_given_up_and_nothing_else(link: Link) -> None:
     reconnect(link)
     # Its number is used up by something without effect, so that later frames keep theirs.
     assert frames_of(link.take()) == {"a": ["history"], "b": ["calls"]}
-    entry = link.sessions["a"]._entries[1]
+    entry = link.sessions["a"]._outbox.entries[1]
     assert isinstance(entry.frame, History)
     answer(link, "a", (1, answer_codec.ACK))
     later = ask(link, "a")
