@@ -215,7 +215,8 @@ class RunSession:
         elif answer.seq:
             self._take_answer(answer)
         if answer.durable_seq:
-            self._outbox.forget_to(answer.durable_seq)
+            # A frame may be durable whose answer was lost with its stream: it is sent again for that.
+            self._outbox.forget_to(min(answer.durable_seq, self._outbox.answered))
 
     def _take_refused_open(self, refusal: Refusal) -> None:
         if refusal.reason == Reason.SHUTTING_DOWN:

@@ -128,6 +128,23 @@ def test_a_frame_the_server_has_seen_meanwhile_is_resumed_behind(link: Link) -> 
     assert frames_of(link.take())["a"][-1] == "calls"
 
 
+def test_a_durable_frame_whose_answer_was_lost_is_sent_again_for_it(link: Link) -> None:
+    first, second = ask(link, "a"), ask(link, "a")
+    link.take()
+    answer(link, "a", (1, answer_codec.verdicts_body([Verdict("c1")])))
+
+    link.lost()
+    link.connected()
+    link.take()
+    told = opened("a", last_seq=2).body
+    assert isinstance(told, Opened)
+    link.receive(codec.encode_run("a", [codec.encode_answer(0, 2, 2, answer_codec.opened_body(told))]))
+
+    assert frames_of(link.take()) == {"a": ["calls"]}
+    answer(link, "a", (2, answer_codec.verdicts_body([Verdict("c2")])))
+    assert (first.result[0].call_id, second.result[0].call_id) == ("c1", "c2")
+
+
 def test_any_other_end_gives_nothing_up(link: Link) -> None:
     asked = ask(link, "a")
     link.take()
