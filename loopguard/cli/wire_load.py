@@ -10,14 +10,15 @@ import subprocess
 import sys
 import time
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import grpc
 import grpc.aio
 
-from loopguard import codec
-from loopguard.model import Call, CallBatch, Outcome, RunOpen, Status
+from loopguard import answer_codec, codec
+from loopguard.model import Call, CallBatch, Opened, Outcome, RunOpen, Status
 from loopguard.v1 import guard_pb2 as pb
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ SERVE: Final = ["-c", "from loopguard.cli import main; main(['serve', '--port', 
 VARIANTS: Final = 64
 ARGS_BYTES: Final = 500
 RESULT_BYTES: Final = 1_000
+#: The most runs that a server keeps for a tenant unless told otherwise.
+RUNS_MAX: Final = 100_000
 #: Streams that share one connection.
 PER_CONNECTION: Final = 100
 _OPTIONS: Final = [("grpc.use_local_subchannel_pool", 1), ("grpc.max_receive_message_length", -1)]
@@ -112,7 +115,9 @@ class Frames:
         return codec.number_frame(self._seq, data)
 
 
+@cache
 def _calls(variant: int, count: int) -> bytes:
+    # Kept once for all streams: 2,000 of them with large batches would else fill the machine.
     calls = []
     for index in range(count):
         args = {"command": f"make target-{variant}-{index}", "cwd": "/src", "text": "a line of words " * 64}
@@ -199,12 +204,22 @@ async def _streams(address: str, load: Load) -> AsyncIterator[list[tuple[Any, Fr
             ]
         for call, frames in opened:
             await call.write(frames.opening())
-            await call.read()
+            _check_opened(await call.read(), load)
         try:
             yield opened
         finally:
             for call, _ in opened:
                 call.cancel()
+
+
+def _check_opened(answer: bytes, load: Load) -> None:
+    """Raise `ConnectionError` if a run was refused: refusals would be measured. An echo answers with zeros."""
+    if not any(answer):
+        return
+    runs = answer_codec.decode_answers(answer)[0] if load.many else [("", [answer_codec.decode_answer(answer)])]
+    for _, answers in runs:
+        if not isinstance(answers[0].body, Opened):
+            raise ConnectionError(f"a run was refused: {answers[0].body}")
 
 
 def cpu_seconds(process_id: int) -> float:
