@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readFileSync, readdirSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
+
+interface Packed {
+  files: { path: string }[];
+}
+
+test("the package holds what is built, its types and its papers, and nothing else", () => {
+  const output = execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], {
+    cwd: ROOT,
+    encoding: "utf8",
+  });
+  const [packed] = JSON.parse(output) as [Packed];
+  const paths = packed.files.map(({ path }) => path);
+
+  const sources = readdirSync(join(ROOT, "src"), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(join(ROOT, "src"), join(entry.parentPath, entry.name)).replace(/\.ts$/, ""));
+  const built = sources.flatMap((source) => [`dist/${source}.js`, `dist/${source}.d.ts`]);
+  assert.deepEqual(paths.sort(), ["README.md", "package.json", ...built].sort());
+  assert.ok(built.includes("dist/gen/loopguard/v1/guard_pb.js"));
+});
+
+test("the lock file names no host", () => {
+  const lock = readFileSync(join(ROOT, "package-lock.json"), "utf8");
+
+  assert.doesNotMatch(lock, /"resolved"|registry/);
+});
+
+test("its names can be imported from outside", () => {
+  const program = `import * as loopguard from "@loopguard/client"; import { GuardRequestSchema } from "@loopguard/client/proto";
+    console.log(Object.keys(loopguard).sort().join(" "), GuardRequestSchema.typeName);`;
+  const output = execFileSync("node", ["--input-type=module", "-e", program], { cwd: ROOT, encoding: "utf8" });
+
+  const names = "DIGEST_BYTES DIGEST_SCHEME GuardClient GuardRun GuardUnavailableError InvalidConfigError";
+  const more = "InvalidFrameError LoopguardError RunRefusedError canonicalize fingerprint inspect";
+  assert.equal(output.trim(), `${names} ${more} loopguard.v1.GuardRequest`);
+});
