@@ -362,6 +362,11 @@ _UINT64 = 2**64 - 1
 _VARINT_BITS = 70
 
 
+def with_durable(answer: bytes, durable_seq: int) -> bytes:
+    """Return an encoded answer with another `durable_seq`: of a field that stands twice, the last one counts."""
+    return answer + pb.GuardResponse(durable_seq=durable_seq).SerializeToString()
+
+
 def decode_runs(
     data: bytes, frame_bytes: int, records: int = RECORDS
 ) -> Iterable[tuple[str, Sequence[Received | None]]]:

@@ -8,13 +8,18 @@ from loopguard import answer_codec, codec
 from loopguard.codec import NoFrame, RefusedOpen
 from loopguard.errors import InvalidFrame, Reason
 from loopguard.model import EndReason, RunOpen
+from loopguard.tool_name import BLANK
 
 from .limits import CALLS_PER_MESSAGE
 from .status import StreamEnd, evicted, out_of_order, superseded
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Iterable, Sequence
+
     from loopguard.codec import Received
 
+    from .claims import Key
+    from .keeper import Keeper
     from .limits import Limits
     from .session import Session
     from .sessions import Sessions
@@ -48,6 +53,15 @@ def _check_open(seq: int, frame: RunOpen | RefusedOpen) -> RunOpen:
     return frame
 
 
+def _key(tenant: str, request: RunOpen) -> Key:
+    return tenant, request.run_id.strip(BLANK)
+
+
+def _claims(frame: object) -> bool:
+    """Whether the store has to be asked first whose the run is."""
+    return isinstance(frame, RunOpen) and frame.resume and not frame.rebuild
+
+
 class GuardConversation:
     """One run on a stream of its own."""
 
@@ -61,8 +75,11 @@ class GuardConversation:
         self._session: Session | None = None
         self._ended = False
 
-    def receive(self, data: bytes) -> bytes:
-        """Take a message and return its answer; raise `StreamEnd` where the stream has to end."""
+    def receive(self, data: bytes) -> bytes | Awaitable[bytes]:
+        """Take a message and return its answer, or what to wait for where a store is asked first.
+
+        Raises `StreamEnd` where the stream has to end.
+        """
         session = self._session
         received = codec.decode_frame(data, self._records_per_history)
         if len(data) > self._frame_bytes:
@@ -75,14 +92,30 @@ class GuardConversation:
             raise out_of_order("a second `open`")
         answer = self._take(session, received)
         self._ended = session.owner is None
-        return answer
+        keeper = self._sessions.keeper
+        return answer if keeper is None or not keeper.sync else self._settle(keeper, session, answer)
+
+    async def _settle(self, keeper: Keeper, session: Session, answer: bytes) -> bytes:
+        await keeper.settled()
+        return codec.with_durable(answer, session.durable_seq)
 
     def _end_of(self, session: Session) -> StreamEnd:
         if self._ended:
             return out_of_order("a frame after `close`")
         return (evicted if session.evicted else superseded)(session.run.run_id)
 
-    def _open(self, received: Received | None) -> bytes:
+    def _open(self, received: Received | None) -> bytes | Awaitable[bytes]:
+        keeper = self._sessions.keeper
+        if keeper is not None and received is not None and _claims(received[2]):
+            return self._open_claimed(keeper, received)
+        return self._open_here(received, {})
+
+    async def _open_claimed(self, keeper: Keeper, received: Received) -> bytes:
+        assert isinstance(received[2], RunOpen)
+        key = _key(self._tenant, received[2])
+        return self._open_here(received, await keeper.claim([key]))
+
+    def _open_here(self, received: Received | None, granted: dict[Key, int]) -> bytes:
         if received is None:
             return _refuse_open(self._sessions, _NO_PROTOBUF)
         seq, _, frame = received
@@ -91,10 +124,12 @@ class GuardConversation:
         if not isinstance(frame, RunOpen | RefusedOpen):
             raise _before_open()
         try:
-            self._session, body = self._sessions.open(_check_open(seq, frame), self._tenant, self)
+            request = _check_open(seq, frame)
+            epoch = granted.get(_key(self._tenant, request), 0)
+            self._session, body = self._sessions.open(request, self._tenant, self, epoch)
         except InvalidFrame as refusal:
             return _refuse_open(self._sessions, refusal)
-        return codec.encode_answer(0, self._session.last_seq, 0, body)
+        return codec.encode_answer(0, self._session.last_seq, self._session.durable_seq, body)
 
     def run_ended(self, session: Session, reason: EndReason, end: StreamEnd) -> None:
         """Tell the client that its run is gone, and end the stream."""
@@ -120,9 +155,14 @@ class ManyConversation:
         self._tenant = tenant
         self._outlet = outlet
         self._runs: dict[str, Session] = {}
+        #: Epochs that a store has granted for the message at hand.
+        self._granted: dict[Key, int] = {}
 
-    def receive(self, data: bytes) -> bytes:
-        """Take a message and return its answers, run by run in the order of the message."""
+    def receive(self, data: bytes) -> bytes | Awaitable[bytes]:
+        """Take a message and return its answers, run by run in the order of the message.
+
+        Where a store is asked first, returns what to wait for. Raises `StreamEnd` where the stream has to end.
+        """
         if len(data) > self._limits.message_bytes:
             raise StreamEnd(Reason.TOO_LARGE, f"a message of {len(data)} bytes; at most {self._limits.message_bytes}")
         most = self._limits.frames_per_message
@@ -132,14 +172,45 @@ class ManyConversation:
         if len(data) > 2 * CALLS_PER_MESSAGE and (count := codec.count_calls(data)) > CALLS_PER_MESSAGE:
             message = f"a message of {count} calls and records in all; at most {CALLS_PER_MESSAGE}"
             raise StreamEnd(Reason.TOO_LARGE, message)
+        told = codec.decode_runs(data, self._limits.frame_bytes, self._limits.records_per_history)
+        keeper = self._sessions.keeper
+        if keeper is not None:
+            told = list(told)
+            claims = self._to_claim(told)
+            if claims or keeper.sync:
+                return self._take_kept(keeper, told, claims)
         take, encode = self._take, codec.encode_run
         runs = []
-        for run_id, frames in codec.decode_runs(data, self._limits.frame_bytes, self._limits.records_per_history):
+        for run_id, frames in told:
             answers = []
             for received in frames:
                 answers.append(take(run_id, received))  # noqa: PERF401 - for two frames a comprehension costs more
             runs.append(encode(run_id, answers))
         return b"".join(runs)
+
+    def _to_claim(self, told: Iterable[tuple[str, Sequence[Received | None]]]) -> list[Key]:
+        claims: list[Key] = []
+        for run_id, frames in told:
+            session = self._runs.get(run_id)
+            if session is None or session.owner is not self:
+                requests = (received[2] for received in frames if received is not None and _claims(received[2]))
+                claims += [_key(self._tenant, request) for request in requests if isinstance(request, RunOpen)]
+        return claims
+
+    async def _take_kept(
+        self, keeper: Keeper, told: Sequence[tuple[str, Sequence[Received | None]]], claims: Sequence[Key]
+    ) -> bytes:
+        """Take the frames of a message behind its claims, and answer when they are written if they have to be."""
+        self._granted = await keeper.claim(claims) if claims else {}
+        answered = [(run_id, [self._take(run_id, received) for received in frames]) for run_id, frames in told]
+        if keeper.sync:
+            sessions = {run_id: self._runs.get(run_id) for run_id, _ in answered}
+            await keeper.settled()
+            for run_id, answers in answered:
+                session = sessions[run_id]
+                if session is not None:
+                    answers[:] = [codec.with_durable(answer, session.durable_seq) for answer in answers]
+        return b"".join(codec.encode_run(run_id, answers) for run_id, answers in answered)
 
     def _take(self, run_id: str, received: Received | None) -> bytes:
         session = self._runs.get(run_id)
@@ -181,11 +252,12 @@ class ManyConversation:
             request = _check_open(seq, frame)
             if request.run_id.strip() != run_id:
                 raise InvalidFrame(Reason.INVALID_FRAME, f"`open` of run `{request.run_id}` among run `{run_id}`'s")
-            session, body = self._sessions.open(request, self._tenant, self)
+            granted = self._granted.pop(_key(self._tenant, request), 0)
+            session, body = self._sessions.open(request, self._tenant, self, granted)
         except InvalidFrame as refusal:
             return _refuse_open(self._sessions, refusal)
         self._runs[run_id] = session
-        return codec.encode_answer(0, session.last_seq, 0, body)
+        return codec.encode_answer(0, session.last_seq, session.durable_seq, body)
 
     def run_ended(self, session: Session, reason: EndReason, end: StreamEnd) -> None:
         """Tell the client that one run is gone; the others stay."""

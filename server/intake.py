@@ -41,6 +41,11 @@ def _expected(frame: Frame | RunOpen | InvalidFrame) -> Frame:
     return frame
 
 
+def _no_store(session: Session) -> None:
+    """Leave a run as it is."""
+    session.dirty = True
+
+
 class Intake:
     """Takes frames in; `close` forgets a run that its client has closed."""
 
@@ -52,6 +57,8 @@ class Intake:
         self._tally = tally
         self._now = now
         self._close = close
+        #: Told of a run that has changed since its last snapshot; only where there is a store.
+        self.mark: Callable[[Session], None] = _no_store
 
     def receive(self, session: Session, received: Received | None) -> bytes:
         """Take one frame of an open run and return its encoded answer; `None` is a message that can't be decoded."""
@@ -68,7 +75,9 @@ class Intake:
             session.answers.append(body)
         else:
             session.answers[(seq - 1) % size] = body
-        return encode_answer(seq, seq, 0, body)
+        if not session.dirty:
+            self.mark(session)
+        return encode_answer(seq, seq, session.durable_seq, body)
 
     def _out_of_turn(self, session: Session, seq: int, frame: Frame | RunOpen | InvalidFrame) -> bytes:
         last = session.last_seq
@@ -82,7 +91,7 @@ class Intake:
             body = self.refuse(InvalidFrame(Reason.ANSWER_EXPIRED, message))
         else:
             body = session.answers[(seq - 1) % self._in_flight]
-        return encode_answer(seq, last, 0, body)
+        return encode_answer(seq, last, session.durable_seq, body)
 
     def _observe(self, session: Session, frame: Frame | RunOpen | InvalidFrame, at: float | None) -> bytes:
         session.used_at = now = self._now()

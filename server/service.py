@@ -20,6 +20,7 @@ from .access import Access
 from .admin import Admin
 from .certificates import Certificate, Certificates
 from .exposure import is_local
+from .keeper import open_keeper
 from .limits import GRPC_HEADROOM_BYTES, GRPC_HEADROOM_STREAMS
 from .metrics import build_registry
 from .reload import Part, Reloader
@@ -113,7 +114,10 @@ class Service:
         self._certificates = self._load_certificates()
         if settings.config is not None:
             self._parts.append(Part("configuration", (settings.config,), self._read_configuration, self._configure))
-        self.sessions = Sessions(self._engine, limits, self.hub, self.tally, now=now, version=loopguard.__version__)
+        self.sessions = Sessions(
+            self._engine, limits, self.hub, self.tally, now=now, version=loopguard.__version__, clock=clock
+        )
+        self._keeper = open_keeper(settings, self.sessions, self.tally, now=now, clock=clock)
         self.servicer = Servicer(self.sessions, limits, self._access, self.hub, self.tally, self._traces)
         self._server = grpc.aio.server(options=channel_options(settings, shares_port=shares_port))
         self._server.add_generic_rpc_handlers((self.servicer.handlers(),))
@@ -162,8 +166,9 @@ class Service:
     def _configure(self, configuration: Configuration) -> None:
         before = self._engine.configuration
         self._engine.configure(configuration)
-        if configuration.server != before.server:
-            _log.warning("a restart is needed", extra={"because": "`loopguard.server` has changed"})
+        for key in ("server", "store"):
+            if getattr(configuration, key) != getattr(before, key):
+                _log.warning("a restart is needed", extra={"because": f"`loopguard.{key}` has changed"})
         tell_guards(configuration)
 
     def _reloaded(self, what: str, well: bool) -> None:
@@ -195,6 +200,9 @@ class Service:
             ("loopguard_watchers", (), len(self.hub)),
             ("loopguard_failures", (), self._engine.failures),
         ]
+        if self._keeper is not None:
+            now.append(("loopguard_store_up", (), int(self._keeper.up)))
+            now.append(("loopguard_store_dirty_runs", (), len(self._keeper)))
         if self._certificates is not None:
             now.append(("loopguard_certificate_expiry_seconds", (), self._certificates.current.expires_at))
         return self.tally.samples() + now
@@ -229,6 +237,8 @@ class Service:
                 port = self._server.add_secure_port(wanted, self._certificates.credentials())
         except RuntimeError as mistake:
             raise AddressUnavailable(f"can't listen on {wanted}: {mistake}") from None
+        if self._keeper is not None:
+            await self._keeper.start()
         await self._server.start()
         for name in ("", SERVICE):
             await self._health.set(name, health_pb2.HealthCheckResponse.SERVING)
@@ -264,6 +274,8 @@ class Service:
             await asyncio.sleep(max(1.0, min(ttl_s, idle_s) / _SWEEPS_PER_TTL))
             self.sessions.evict(ttl_s)
             self.sessions.evict_idle(idle_s)
+            if self._keeper is not None:
+                await self._keeper.expire()
 
     async def stop(self) -> None:
         """Say that we go, let the clients finish, and stop."""
@@ -274,6 +286,8 @@ class Service:
         for task in tuple(self._tasks):
             task.cancel()
         await self._server.stop(_FLUSH_S)
+        if self._keeper is not None:
+            await self._keeper.stop()
         # Both wait for others, who may be slow.
         await asyncio.to_thread(self._traces.stop)
         if self._admin is not None:

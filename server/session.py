@@ -26,7 +26,21 @@ class Session:
     the run, so that a short run stays small.
     """
 
-    __slots__ = ("answers", "epoch", "evicted", "last_seq", "opened_at", "owner", "run", "tenant", "used_at")
+    __slots__ = (
+        "answers",
+        "claiming",
+        "dirty",
+        "durable_seq",
+        "epoch",
+        "evicted",
+        "last_seq",
+        "newest",
+        "opened_at",
+        "owner",
+        "run",
+        "tenant",
+        "used_at",
+    )
 
     def __init__(self, run: Run, tenant: Tenant, epoch: int, at: float) -> None:
         self.run = run
@@ -39,3 +53,11 @@ class Session:
         self.owner: Owner | None = None
         self.opened_at = at
         self.used_at = at
+        #: The newest frame that a store has confirmed; without a store it stays 0.
+        self.durable_seq = 0
+        #: Whether it has changed since its last snapshot, or nobody takes any.
+        self.dirty = True
+        #: Whether the store has not granted this epoch yet.
+        self.newest = True
+        #: How many questions are under way to the store whose the run is.
+        self.claiming = 0

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from typing import TYPE_CHECKING, Any
 
 from loopguard import answer_codec
 from loopguard.config.loop_detection import FIELDS
-from loopguard.errors import InvalidFrame, Reason
+from loopguard.errors import InvalidFrame, InvalidSnapshot, Reason
 from loopguard.model import DIGEST_SCHEME, EndReason, Opened, RunOpen
 
 from .intake import Intake
 from .limits import LimitExceeded
 from .logs import log_failure
 from .session import Session
-from .status import evicted, superseded
+from .status import evicted, refusal_status, superseded
+from .stored import read_session, ring_of
 from .tenants import Tenants
 
 if TYPE_CHECKING:
@@ -23,11 +26,14 @@ if TYPE_CHECKING:
     from loopguard.engine import Engine
     from loopguard.run import Run
 
+    from .keeper import Keeper
     from .limits import Limits
     from .session import Owner
     from .tally import Tally
     from .tenants import Tenant
     from .watch import Hub
+
+_log = logging.getLogger("loopguard.server")
 
 
 def _to_block(config: LoopDetection) -> dict[str, Any]:
@@ -50,12 +56,21 @@ class Sessions:
     """All runs that are kept. The engine finds them by their ids, and here stands what the wire adds to each."""
 
     def __init__(
-        self, engine: Engine, limits: Limits, hub: Hub, tally: Tally, *, now: Callable[[], float], version: str
+        self,
+        engine: Engine,
+        limits: Limits,
+        hub: Hub,
+        tally: Tally,
+        *,
+        now: Callable[[], float],
+        version: str,
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._engine = engine
         self._limits = limits
         self._client_limits = limits.for_clients()
         self._now = now
+        self._clock = clock
         self._version = version
         self._hub = hub
         self._tally = tally
@@ -63,6 +78,8 @@ class Sessions:
         self.draining = False
         self.tenants = Tenants(limits, now)
         self._by_run: dict[Run, Session] = {}
+        #: What writes runs to a store, if there is one.
+        self.keeper: Keeper | None = None
         #: Takes the frames of the runs that are here.
         self.intake = Intake(limits, tally, now=now, close=self._close)
 
@@ -72,8 +89,13 @@ class Sessions:
     def __iter__(self) -> Iterator[Session]:
         return iter(self._by_run.values())
 
-    def open(self, request: RunOpen, tenant: str, owner: Owner) -> tuple[Session, bytes]:
-        """Start or resume a run and return it with the body of `Opened`.
+    def keep_with(self, keeper: Keeper) -> None:
+        """Have all runs written to a store."""
+        self.keeper = keeper
+        self.intake.mark = keeper.mark
+
+    def open(self, request: RunOpen, tenant: str, owner: Owner, granted: int = 0) -> tuple[Session, bytes]:
+        """Start or resume a run and return it with the body of `Opened`; `granted` is the epoch that a store gave.
 
         The run's older owner loses it. Raises `InvalidFrame` and changes nothing when the request is refused.
         """
@@ -81,7 +103,7 @@ class Sessions:
             raise InvalidFrame(Reason.SHUTTING_DOWN, "the server is shutting down")
         if request.resume and request.rebuild:
             raise InvalidFrame(Reason.INVALID_FRAME, "`open.resume` and `open.rebuild` exclude each other")
-        known = self._find(request.run_id, tenant)
+        known = self.find(request.run_id, tenant)
         holder = self.tenants.of(tenant)
         at = self._now()
         if known is not None and request.resume:
@@ -95,6 +117,8 @@ class Sessions:
             if known is not None:
                 del self._by_run[known.run]
                 self._note_end(known, "replaced")
+                if self.keeper is not None:
+                    self.keeper.drop(known)
             else:
                 holder.runs += 1
             self._by_run[session.run] = session
@@ -103,8 +127,11 @@ class Sessions:
             self._supersede(known, owner)
         self._note_start(session, request, known)
         session.owner = owner
-        session.epoch += 1
+        session.epoch = max(session.epoch + 1, granted)
+        session.newest = session.epoch != granted
         session.used_at = at
+        if self.keeper is not None and (session.newest or session is not known):
+            self.keeper.mark(session)
         return session, answer_codec.opened_body(self._describe(session, rebuilt=request.rebuild))
 
     def _note_start(self, session: Session, request: RunOpen, known: Session | None) -> None:
@@ -131,11 +158,46 @@ class Sessions:
             log_failure("opening a run", failure, request.run_id)
             raise InvalidFrame(Reason.INTERNAL, "opening this run failed inside loopguard") from failure
 
-    def _find(self, run_id: str, tenant: str) -> Session | None:
+    def find(self, run_id: str, tenant: str) -> Session | None:
+        """Return a run that is here."""
         try:
             return self._by_run.get(self._engine.run(run_id, tenant))
         except InvalidFrame:
             return None
+
+    def adopt(self, data: bytes, tenant: str, run_id: str) -> str:
+        """Take a run in from a store, until somebody resumes it; return how that went, by the words of the metric."""
+        holder, at = self.tenants.of(tenant), self._now()
+        try:
+            stored = read_session(data)
+            self._check_room(holder)
+            run = self._engine.restore(stored.run, run_id=run_id, tenant=tenant)
+        except InvalidSnapshot as mistake:
+            told = {"run_id": run_id, "because": str(mistake)}
+            _log.error("a stored run can't be read, so its client has to tell it anew", extra=told)
+            return "bad"
+        except LimitExceeded:
+            # Whoever resumes it will be told.
+            return "no_room"
+        session = Session(run, holder, 0, at - max(0.0, self._clock() - stored.opened_at))
+        session.used_at = at
+        session.last_seq = session.durable_seq = stored.last_seq
+        session.dirty = False
+        in_flight = self._limits.in_flight
+        expired = InvalidFrame(Reason.ANSWER_EXPIRED, f"this server keeps {in_flight} answers, the last one kept less")
+        session.answers = ring_of(stored, in_flight, answer_codec.error_body(refusal_status(expired)))
+        holder.runs += 1
+        holder.interrupted[session] = None
+        self._by_run[run] = session
+        return "good"
+
+    def lose(self, session: Session) -> None:
+        """Let go of a run that others have taken over, and tell its owner."""
+        if session.run in self._by_run:
+            owner = session.owner
+            self._forget(session, "taken_over")
+            if owner is not None:
+                owner.run_ended(session, EndReason.SUPERSEDED, superseded(session.run.run_id))
 
     def _describe(self, session: Session, *, rebuilt: bool) -> Opened:
         run = session.run
@@ -216,4 +278,14 @@ class Sessions:
         session.tenant.interrupted.pop(session, None)
         del self._by_run[session.run]
         self._note_end(session, how)
+        if self.keeper is not None:
+            self._tell_keeper(self.keeper, session, how)
         self._engine.close(session.run.run_id, tenant=session.run.tenant)
+
+    def _tell_keeper(self, keeper: Keeper, session: Session, how: str) -> None:
+        if how == "taken_over":
+            keeper.drop(session)
+        elif how == "crowded_out":
+            keeper.put_off(session)
+        else:
+            keeper.end(session)

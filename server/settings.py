@@ -12,6 +12,7 @@ from pydantic.alias_generators import to_camel
 from loopguard.config import Configuration, load_configuration
 from loopguard.config.places import show_value
 from loopguard.errors import InvalidConfig
+from loopguard.store import check_address
 
 from .exposure import check_exposure
 from .limits import CALLS_PER_BATCH_MAX, Limits
@@ -90,7 +91,14 @@ class ServerSettings(_Table):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
 
-class Settings(ServerSettings, LimitSettings):
+class StoreSettings(_Table):
+    """Where runs survive; the keys `address` and `durability` of `loopguard.store`."""
+
+    store: StrictStr = "memory"
+    durability: Literal["behind", "sync"] = "behind"
+
+
+class Settings(ServerSettings, LimitSettings, StoreSettings):
     """All that the service is told but its configuration of runs, which stands in the file `config`.
 
     Names of environment variables have no levels.
@@ -121,6 +129,7 @@ def load_settings(
     values |= _checked(Settings, {name: value for name, value in flags.items() if value is not None}, "--")
     settings = Settings(**values, config=path)
     check_exposure(settings)
+    check_address(settings.store)
     return settings, configuration
 
 
@@ -135,6 +144,11 @@ def check_table(configuration: Configuration) -> dict[str, Any]:
                 key, f"`{key}` must be an object, not {show_value(limits)}", ("loopguard", "server", "limits")
             )
         values = _checked(ServerSettings, table, "loopguard.server.")
+        store = dict(configuration.store)
+        if "address" in store:
+            check_address(store["address"])
+            store["store"] = store.pop("address")
+        values |= store
         return values | _checked(LimitSettings, limits, "loopguard.server.limits.")
 
 

@@ -15,6 +15,8 @@ from loopguard.answer_codec import STATUS_TRAILER
 from .status import StreamEnd
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from .tally import Latencies, Tally
     from .tokens import Grant
     from .watch import Watcher
@@ -23,8 +25,11 @@ if TYPE_CHECKING:
 class Conversation(Protocol):
     """What a stream does with its messages."""
 
-    def receive(self, data: bytes) -> bytes:
-        """Take a message and return its answer; raise `StreamEnd` where the stream has to end."""
+    def receive(self, data: bytes) -> bytes | Awaitable[bytes]:
+        """Take a message and return its answer, or what to wait for where a store is asked first.
+
+        Raises `StreamEnd` where the stream has to end.
+        """
 
     def go_away(self, grace_s: float) -> None:
         """Tell the client that the server will shut down."""
@@ -61,6 +66,8 @@ class Stream:
             while (data := await read()) is not eof and not self._over:
                 begun = clock()
                 answer = receive(data)
+                if not isinstance(answer, bytes):
+                    answer = await answer
                 spent(clock() - begun)
                 while self._saying is not None:
                     await self._saying

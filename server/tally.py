@@ -52,6 +52,9 @@ class Tally:
         self.runs_ended: Counter[str] = Counter()
         self.refusals: Counter[str] = Counter()
         self.reloads: Counter[tuple[str, str]] = Counter()
+        self.store_commits = self.store_snapshots = self.store_bytes = self.store_fenced = 0
+        self.store_failures: Counter[str] = Counter()
+        self.store_restored: Counter[str] = Counter()
         self.latencies = {"Guard": Latencies(), "GuardMany": Latencies()}
 
     def judge(self, verdicts: Iterable[Verdict]) -> None:
@@ -83,12 +86,18 @@ class Tally:
             ("loopguard_decided_unavailable", (), self.decided_unavailable),
             ("loopguard_runs_rebuilt", (), self.rebuilt),
             ("loopguard_watch_events_lost", (), self.events_lost),
+            ("loopguard_store_commits", (), self.store_commits),
+            ("loopguard_store_snapshots", (), self.store_snapshots),
+            ("loopguard_store_snapshot_bytes", (), self.store_bytes),
+            ("loopguard_store_fenced", (), self.store_fenced),
         ]
         # Copied at once, since another thread may ask.
         told += [("loopguard_verdicts", key, count) for key, count in dict(self.verdicts).items()]
         told += [("loopguard_runs_opened", (how,), count) for how, count in dict(self.runs_opened).items()]
         told += [("loopguard_runs_ended", (how,), count) for how, count in dict(self.runs_ended).items()]
         told += [("loopguard_refusals", (reason,), count) for reason, count in dict(self.refusals).items()]
+        told += [("loopguard_store_failures", (doing,), count) for doing, count in dict(self.store_failures).items()]
+        told += [("loopguard_store_restored", (result,), count) for result, count in dict(self.store_restored).items()]
         told += [("loopguard_reloads", key, count) for key, count in dict(self.reloads).items()]
         told += [
             ("loopguard_decision_seconds", (rpc,), (tuple(spent.counts), spent.sum_s))

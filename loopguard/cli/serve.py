@@ -26,6 +26,13 @@ def command(
         str | None, typer.Option(metavar="HOST:PORT", help="Serve /metrics and /healthz there [default: nowhere].")
     ] = None,
     workers: Annotated[int | None, typer.Option(min=1, metavar="N", help="Processes that share the port.")] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Where runs survive: sqlite:PATH or redis://… [default: memory]."),
+    ] = None,
+    durability: Annotated[
+        str | None, typer.Option(metavar="WHEN", help="behind or sync: whether answers wait for the store.")
+    ] = None,
     drain_grace: Annotated[
         float | None, typer.Option(min=0, metavar="SECONDS", help="How long clients may finish after SIGTERM.")
     ] = None,
@@ -46,5 +53,7 @@ def command(
         drain_grace_s=drain_grace,
         metrics_address=metrics,
         workers=workers,
+        store=store,
+        durability=durability,
     )
     return run(settings, configuration)

@@ -51,6 +51,7 @@ class Configuration:
         self.rules: list[Any] = []
         self.profile = "openclaw"
         self.profiles: dict[str, dict[str, Any]] = {}
+        self.store: dict[str, str] = {}
         self.notes = Notes()
         if value is None:
             return
@@ -60,6 +61,8 @@ class Configuration:
         table: LoopguardTable = check_loopguard(value)
         self.server, self.rules = table.server, table.rules
         self.profile, self.profiles = table.profile, table.profiles.model_dump(exclude_unset=True)
+        store = table.store
+        self.store = {"address": store} if isinstance(store, str) else store.model_dump(exclude_unset=True)
         self._tools = _by_normal_name(table.tools)
         self.notes = Notes(
             {

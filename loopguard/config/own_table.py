@@ -14,7 +14,7 @@ from loopguard.errors import InvalidConfig
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-_UNION_MEMBERS: Final = frozenset(("NoteTable", "bool", "str", "list[str]"))
+_UNION_MEMBERS: Final = frozenset(("NoteTable", "StoreTable", "bool", "str", "list[str]"))
 #: What pydantic calls a type -> what people do.
 _TYPES: Final = {
     "bool_type": "must be true or false",
@@ -63,6 +63,15 @@ class NoteTable(_Table):
     critical: StrictStr | None = None
 
 
+class StoreTable(_Table):
+    """Where runs survive, and when an answer may go out."""
+
+    address: StrictStr = Field("memory", description="`memory`, `sqlite:PATH` or `redis://…`")
+    durability: Literal["behind", "sync"] = Field(
+        "behind", description="`sync`: an answer waits until what it tells of is written"
+    )
+
+
 class ProfilesTable(_Table):
     """Thresholds of profiles other than `openclaw`, whose own stand in `loopDetection`."""
 
@@ -80,7 +89,9 @@ class LoopguardTable(_Table):
     profiles: ProfilesTable = Field(ProfilesTable(), description="thresholds of profiles other than `openclaw`")
     tools: dict[str, ToolTable] = Field({}, description="exceptions for single tools, by name")
     notes: dict[str, StrictStr | NoteTable] = Field({}, description="texts for the model, by detector")
-    store: Literal["memory"] = Field("memory", description="where runs are kept; there is one place so far")
+    store: StrictStr | StoreTable = Field(
+        "memory", description="where runs survive: `memory`, `sqlite:PATH`, `redis://…`, or a table with its `address`"
+    )
 
 
 def check_loopguard(value: object) -> LoopguardTable:
@@ -123,4 +134,6 @@ def _rule(errors: list[ErrorDetails], first: ErrorDetails) -> str:
 
 def _path_of(error: ErrorDetails) -> Path:
     # pydantic names the members of a union in its paths; they are no part of the file. A tool may be called `str`.
-    return ("loopguard", *error["loc"][:2], *(step for step in error["loc"][2:] if step not in _UNION_MEMBERS))
+    place = error["loc"]
+    named = 1 if place[:1] == ("store",) else 2
+    return ("loopguard", *place[:named], *(step for step in place[named:] if step not in _UNION_MEMBERS))

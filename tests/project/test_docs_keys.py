@@ -59,13 +59,14 @@ def test_every_key_is_documented_with_its_type_and_default(capsys: pytest.Captur
         | flat(definitions["ProfilesTable"], "loopguard.profiles.")
         | flat(definitions["RuleTable"], "loopguard.rules[].")
         | flat(definitions["ServerTable"], "loopguard.server.")
+        | flat(definitions["StoreTable"], "loopguard.store.")
     )
     del keys["loopguard.profiles"]
     keys["loopguard.notes.<detector>"] = {
         "anyOf": definitions["LoopguardTable"]["properties"]["notes"]["additionalProperties"]["anyOf"]
     }
-    tables = {"BalancedTable", "LoopguardTable", "NoteTable", "ProfilesTable", "RuleTable", "ServerTable", "ToolTable"}
-    assert definitions.keys() == tables | {"LoopDetection"}
+    tables = {"Balanced", "Loopguard", "Note", "Profiles", "Rule", "Server", "Store", "Tool"}
+    assert definitions.keys() == {f"{name}Table" for name in tables} | {"LoopDetection"}
     assert documented() == {key: described(schema) for key, schema in keys.items()}
 
 

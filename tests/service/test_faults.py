@@ -1,12 +1,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import signal
-import subprocess
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,6 +11,7 @@ from loopguard.server.settings import Settings
 from loopguard.model import Action
 from tests.service.conftest import Server, running
 from tests.service.players import CONFIG, KINDS, SCRIPT, Client, Run, call, done, play
+from tests.service.processes import forking
 from tests.service.proxy import Proxy
 
 if TYPE_CHECKING:
@@ -107,30 +104,8 @@ async def test_a_lost_server_is_told_everything_again(kind: str) -> None:
 @pytest.fixture
 def start() -> Iterator[Callable[[], tuple[str, int]]]:
     """Start a server in a process of its own and return its address and process id."""
-    environment = {**os.environ, "LOOPGUARD_ADDRESS": "127.0.0.1:0", "LOOPGUARD_LOG_LEVEL": "error"}
-    forker = subprocess.Popen(
-        [sys.executable, Path(__file__).with_name("forker.py")],
-        env=environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert forker.stdin is not None
-    assert forker.stdout is not None
-    running_ids: list[int] = []
-
-    def start() -> tuple[str, int]:
-        forker.stdin.write("start\n")
-        forker.stdin.flush()
-        lines = sorted((forker.stdout.readline(), forker.stdout.readline()), key=len)
-        running_ids.append(int(lines[0]))
-        return lines[1].split()[-1], running_ids[-1]
-
-    yield start
-    for process_id in running_ids:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(process_id, signal.SIGKILL)
-    forker.communicate(timeout=10)
+    with forking() as start:
+        yield start
 
 
 @pytest.mark.parametrize("kind", KINDS)
