@@ -143,9 +143,10 @@ async def drive(address: str, process_id: int, server: str, load: Load) -> Measu
     """Drive a server and measure it."""
     latencies: list[float] = []
     counts = [0, 0]
-    ends = time.perf_counter() + load.warm_s + load.seconds
-    begins = time.perf_counter() + load.warm_s
     async with _streams(address, load) as streams:
+        # From here on: to open thousands of streams may take longer than the measurement.
+        begins = time.perf_counter() + load.warm_s
+        ends = begins + load.seconds
         gap_s = load.streams / load.rate if load.rate else 0.0
 
         async def run(call: Any, frames: Frames, delay_s: float) -> None:
