@@ -11,3 +11,7 @@ envoy: setup $(VENV)/.fleet ## check examples/envoy with a real Envoy and three 
 .PHONY: chaos
 chaos: setup ## kill, freeze and restart nodes under load and compare every answer (CHAOS_ARGS="--seconds 15 --runs 200")
 	@$(BIN)/python -m tests.fleet.chaos $(CHAOS_ARGS)
+
+.PHONY: manifests
+manifests: setup $(VENV)/.fleet ## check the files of deploy/ for Compose and Kubernetes
+	@$(BIN)/pytest -q tests/fleet/check_deploy.py

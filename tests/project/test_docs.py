@@ -17,6 +17,7 @@ DOCUMENTS = {
     "docs/protocol.md": {"python", "picture"},
     "docs/security.md": {"text"},
     "examples/envoy/README.md": {"python"},
+    "deploy/README.md": {"commands"},
 }
 LINKED = [*DOCUMENTS, "docs/README.md", "docs/operating.md", "conformance/README.md"]
 
