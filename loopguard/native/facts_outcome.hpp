@@ -191,9 +191,9 @@ inline bool has_digit(std::uint64_t word) noexcept {
     return ((others - ONES) & ~others & (ONES * 0x80)) != 0;
 }
 
-// A line with `#` for each run of digits.
-inline void without_digits(View line, std::string& out) {
-    out.resize(line.size() + 8);
+// A line with `#` for each run of digits; it lives in `out`, which only grows, since growing fills.
+inline View without_digits(View line, std::string& out) {
+    if (out.size() < line.size() + 8) out.resize(line.size() + 8);
     char* to = out.data();
     bool digit = false;
     for (std::size_t at = 0; at < line.size();) {
@@ -212,11 +212,11 @@ inline void without_digits(View line, std::string& out) {
         for (; at < end; ++at) {
             const bool number = is_digit(line[at]);
             *to = number ? '#' : line[at];
-            to += !(number && digit);
+            to += !(number & digit);
             digit = number;
         }
     }
-    out.resize(static_cast<std::size_t>(to - out.data()));
+    return {out.data(), static_cast<std::size_t>(to - out.data())};
 }
 
 constexpr View SPILLING[] = {"saved to", "saved in", "saved at", "written to", "stored in", "stored at", "full output", "spilled to"};
@@ -306,7 +306,7 @@ inline void describe_text(View text, Told told, bool coded, long code, bool shel
     facts.size = body.size();
     const bool is_long = facts.size > LONG_TEXT;
     // Looked for in all of the text at once, since hardly any has it.
-    const bool unsteady = memmem(body.data(), body.size(), " ago", 4) != nullptr || memmem(body.data(), body.size(), "/tmp/", 5) != nullptr;
+    const bool unsteady = has_by(body, " ago", 2) || has_by(body, "/tmp/", 0);
     for (std::size_t at = 0; at < body.size();) {
         const auto* newline = static_cast<const char*>(std::memchr(body.data() + at, '\n', body.size() - at));
         const std::size_t end = newline == nullptr ? body.size() : static_cast<std::size_t>(newline - body.data());
@@ -318,8 +318,7 @@ inline void describe_text(View text, Told told, bool coded, long code, bool shel
         if (steady.data() != line.data()) facts.flags |= LOOSE;
         facts.bag += hash(steady, K0);
         if (!is_long) continue;
-        without_digits(line, own.without);
-        own.set.push_back(hash(own.without, K1));
+        own.set.push_back(hash(without_digits(line, own.without), K1));
     }
     if (is_clock(body)) {
         facts.bag = K2;
