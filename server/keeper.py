@@ -11,6 +11,7 @@ from loopguard.store import Deletion, Save, StoreUnavailable, open_store
 
 from .claims import Claims
 from .logs import log_failure
+from .presence import Presence
 from .stored import dump_session
 
 if TYPE_CHECKING:
@@ -63,8 +64,7 @@ class Keeper:
         self._now = now
         self._clock = clock
         self.sync = sync
-        #: Whether the store did what it was asked last.
-        self.up = False
+        self._presence = Presence()
         self._dirty: dict[Session, None] = {}
         self._deleted: list[Deletion] = []
         self._late: list[Save] = []
@@ -78,6 +78,11 @@ class Keeper:
 
     def __len__(self) -> int:
         return len(self._dirty) + self._under_way
+
+    @property
+    def up(self) -> bool:
+        """Whether the store did what it was asked last."""
+        return self._presence.up
 
     async def start(self) -> None:
         """Connect, and begin to write. A store that is away is no error."""
@@ -170,7 +175,7 @@ class Keeper:
             self._failed("save", failure)
         except Exception as failure:  # noqa: BLE001 - the next commit may go well, and nothing else depends on it
             log_failure("writing runs to the store", failure, "")
-            self.up = False
+            self._presence.leave()
         finally:
             self._committing = False
             for future in waiting:
@@ -247,15 +252,19 @@ class Keeper:
     async def claim(self, runs: Sequence[Key]) -> dict[Key, int]:
         """Take runs over before they are resumed, and load what others wrote; return the epochs that are granted.
 
-        Where the store is away, what is known here has to do.
+        Where the store is away, what is known here has to do; a run that isn't known here waits for its return.
         """
-        if not self.up or self._sessions.draining:
-            return {}
-        try:
-            return await self._claims.claim(runs)
-        except (StoreUnavailable, TimeoutError) as failure:
-            self._failed("claim", failure)
-            return {}
+        while not self._sessions.draining:
+            if self.up:
+                try:
+                    return await self._claims.claim(runs)
+                except (StoreUnavailable, TimeoutError) as failure:
+                    self._failed("claim", failure)
+            # A client has forgotten what was durable: to open its run empty would be a loss for good.
+            known = all(self._sessions.find(run_id, tenant) for tenant, run_id in runs)
+            if known or not await self._presence.returned():
+                break
+        return {}
 
     # How the store is
 
@@ -272,11 +281,11 @@ class Keeper:
         if self.up or what == "start":
             told = {"store": self._store.kind, "doing": what, "because": str(failure) or type(failure).__name__}
             _log.error("store unavailable, going on from memory", extra=told)
-        self.up = False
+        self._presence.leave()
         self._changed.set()
 
     def _recovered(self) -> None:
-        self.up = True
+        self._presence.come()
         _log.info("store in use", extra={"store": self._store.kind})
         # Nobody knows what a store that was away has kept.
         for session in self._sessions:

@@ -106,7 +106,7 @@ async def test_a_client_forgets_what_is_durable(tmp_path: Path) -> None:
         await until(lambda: counted(server)["loopguard_store_dirty_runs"] == 0)
         await run.user_message()
 
-        assert len(run.raw._session._entries) <= 1
+        assert len(run.raw._session._outbox.entries) <= 1
         samples = counted(server)
         assert samples["loopguard_store_up"] == 1
         assert 0 < samples["loopguard_store_snapshots"] <= 22
@@ -200,6 +200,34 @@ async def test_a_run_that_comes_back_goes_on_where_the_others_left_it(tmp_path: 
         other.sessions.evict(0)
 
     assert (opened.opened.epoch, opened.opened.last_seq) == (3, 4)
+
+
+async def test_a_run_that_only_the_store_has_waits_for_a_store_that_is_away(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    async with (
+        running(settings(path)) as one,
+        running(settings(path)) as other,
+        grpc.aio.insecure_channel(one.address) as to_one,
+        grpc.aio.insecure_channel(other.address) as to_other,
+    ):
+        first, second = Peer(to_one), Peer(to_other)
+        await first.open()
+        await first.run()
+        await until(lambda: counted(one)["loopguard_store_dirty_runs"] == 0)
+        locking = sqlite3.connect(path, isolation_level=None)
+        locking.execute("BEGIN IMMEDIATE")
+        opening = asyncio.create_task(second.open(resume=True))
+        await until(lambda: counted(other)["loopguard_store_up"] == 0)
+        assert not opening.done()
+        locking.execute("ROLLBACK")
+        locking.close()
+        opened = await opening
+        await second.close()
+        first.cancel()
+        await one.service.servicer.emptied()
+        one.sessions.evict(0)
+
+    assert opened.opened.last_seq == 2
 
 
 async def test_a_closed_run_is_gone_everywhere(tmp_path: Path) -> None:
@@ -304,6 +332,7 @@ async def test_what_can_not_be_read_of_a_run_is_told_and_the_client_tells_it_ane
             run = await client.open_run()
             await run.judge([call()])
             await until(lambda: counted(server)["loopguard_store_dirty_runs"] == 0)
+        await until(lambda: server.service.servicer.open_streams == 0)
         server.sessions.evict(-1)
         await until(lambda: not server.service._keeper._deleted)
         file = sqlite3.connect(path)
