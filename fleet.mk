@@ -9,7 +9,8 @@ envoy: setup $(VENV)/.fleet ## check examples/envoy with a real Envoy and three 
 	@$(BIN)/pytest -q tests/fleet/check_envoy.py
 
 .PHONY: chaos
-chaos: setup ## kill, freeze and restart nodes under load and compare every answer (CHAOS_ARGS="--seconds 15 --runs 200")
+chaos: setup $(VENV)/.fleet ## kill, freeze and restart nodes and Redis under load and compare every answer (CHAOS_ARGS="--seconds 15 --runs 200")
+	@tools/system-packages.sh $(PYTHON) redis-server=redis-server
 	@$(BIN)/python -m tests.fleet.chaos $(CHAOS_ARGS)
 
 .PHONY: manifests

@@ -1,4 +1,4 @@
-"""Kills, freezes and restarts nodes under load, at random but seeded, and looks whether any answer is wrong."""
+"""Kills, freezes and restarts nodes and their store under load, seeded, and compares every answer with the engine's."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import itertools
 import json
+import shutil
 import signal
 import sys
 import tempfile
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from loopguard import AsyncGuardClient, Configuration, Engine
 from tests.fleet.agent import Agent
-from tests.fleet.processes import Program, build_node
+from tests.fleet.processes import Program, build_node, free_port
 from tests.fleet.witness import Counts
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def main() -> int:
     parser.add_argument("--nodes", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--gap", type=float, default=1.0, help="seconds between two turns of a run, on average")
+    parser.add_argument("--store", choices=["memory", "redis"], default="redis")
     options = parser.parse_args()
     # Ended by others, it still ends what it has started.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
@@ -59,7 +61,8 @@ async def chaos(options: argparse.Namespace, folder: Path) -> tuple[dict[str, An
     agents = [Agent(f"run-{number}", options.seed, balanced=number % 4 == 0) for number in range(options.runs)]
     faults: Counter[str] = Counter()
     async with contextlib.AsyncExitStack() as stack:
-        nodes = [build_node(f"node-{number}", folder, drain_grace_s=1) for number in range(options.nodes)]
+        store, config = await start_store(options.store, folder, stack)
+        nodes = [build_node(f"node-{number}", folder, config, drain_grace_s=1) for number in range(options.nodes)]
         await asyncio.gather(*(stack.enter_async_context(node) for node in nodes))
         clients = [AsyncGuardClient(node.address, on_unavailable="wait", options=OPTIONS) for node in nodes]
         for client in clients:
@@ -71,6 +74,7 @@ async def chaos(options: argparse.Namespace, folder: Path) -> tuple[dict[str, An
         ]
         stack.callback(lambda: [task.cancel() for task in playing])
         disturbing = [disturb(node, Random(f"{options.seed}/{node.name}"), ends, faults) for node in nodes]
+        disturbing += [restart(program, Random(f"{options.seed}/store"), ends, faults) for program in store]
         await asyncio.gather(*disturbing)
         healed = time.monotonic()
         await finish(playing)
@@ -80,6 +84,26 @@ async def chaos(options: argparse.Namespace, folder: Path) -> tuple[dict[str, An
     report = {**vars(options), "faults": dict(faults), **asdict(counts), "ended_after_s": round(took_s, 1)}
     mistakes = [f"{agent.witness.request.run_id}: {told}" for agent in agents for told in agent.witness.mistakes]
     return report, mistakes
+
+
+async def start_store(kind: str, folder: Path, stack: contextlib.AsyncExitStack) -> tuple[list[Program], str]:
+    """Start what keeps the runs, if it is a program, and return it with the nodes' configuration."""
+    if kind == "memory":
+        return [], "{}"
+    port = free_port()
+    # What was confirmed must survive a restart, since clients forget it.
+    command = [redis_server(), "--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder), "--save", ""]
+    store = Program("store", folder, [*command, "--appendonly", "yes"], port)
+    await stack.enter_async_context(store)
+    return [store], f'{{loopguard: {{store: "redis://127.0.0.1:{port}/0"}}}}'
+
+
+def redis_server() -> str:
+    """Return the path of a Redis or Valkey server."""
+    found = shutil.which("redis-server") or shutil.which("valkey-server")
+    if found is None:
+        raise SystemExit("chaos: there is no redis-server: `make chaos` installs one")
+    return found
 
 
 async def disturb(node: Program, random: Random, ends: float, faults: Counter[str]) -> None:
@@ -97,6 +121,16 @@ async def disturb(node: Program, random: Random, ends: float, faults: Counter[st
             await node.end(signal.SIGKILL if how == "killed" else signal.SIGTERM)
             await asyncio.sleep(away_s / 2)
             await node.start()
+
+
+async def restart(store: Program, random: Random, ends: float, faults: Counter[str]) -> None:
+    """Take the store away again and again, and give it back."""
+    while (quiet_s := random.uniform(3, 15)) < ends - time.monotonic():
+        await asyncio.sleep(quiet_s)
+        faults["store restarted"] += 1
+        await store.end(random.choice((signal.SIGKILL, signal.SIGTERM)))
+        await asyncio.sleep(random.uniform(0.1, 3))
+        await store.start()
 
 
 async def finish(playing: Sequence[asyncio.Task[None]]) -> None:
