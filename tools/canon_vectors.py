@@ -90,19 +90,25 @@ MASK: dict[str, list[Any]] = {
         f'<<<EXTERNAL_UNTRUSTED_CONTENT id="0123456789abcdef">>>x<<<END_EXTERNAL_UNTRUSTED_CONTENT id="{end}">>>'
         for end in ("0123456789abcdef", "0123456789abcdee")
     ],
-    "ansi": ["\x1b[31mred\x1b[0m", "10%\r20%\rdone", "a\bb", "line\r\nnext", "\x1b]0;title\x07x"],
+    "ansi": ["\x1b[31mred\x1b[0m", "10%\r20%\rdone", "a\bb", "line\r\nnext", "abcdef\rxy", "abcdef\r\x1b[Kxy",
+    "ab\x1b[2K\rc", "abc\x1b[1Gx", "\x1b]0;title\x07x"],
     "white_space": ["a  b", "a \nb\n\n", "  indented", "a\tb", "x \t y"],
     "timestamp": [
         "08/19/2024 19:49:39 - WARNING - rank -1", "Date: 2025-11-18T23:44:32", "Starting time:  08/19/2024 20:03:30",
         "--2024-08-20 18:52:11--  https://files.example/a.tar.gz", "[2024-08-20T18:52:11.123Z] ready", "12:30:45 x",
         '("HT052", "2024-05-21", 158)', "2024-05-21 10:00:00", "2024-05-21 10:00:00,158,7",
-        "Nov  2 19:49:39 host cron: x", "as of 2024-05-21",
+        "10:30 AM", "10:30:05 PM up 3 days", "Nov  2 19:49:39 host cron: x", "as of 2024-05-21",
         {"timestamp": "2024-05-21T10:00:00Z", "departure": "2024-05-21T10:00:00Z"}, {"startedAt": "10:00:00"},
     ],
     "duration": [
         "=== 3 failed, 12 passed in 0.53s ===", "took 12 ms", "real\t0m1.234s\nuser\t0m0.1s", "ok  \tpkg\t0.005s",
         "works (12 ms)", "wait 5s", "3s elapsed", {"execution_time_ms": 2.1799, "rows": [1]},
         {"duration": "1m 3s", "timeout_ms": 5}, {"durationMs": 12, "items": 3}, "elapsed: 12.5",
+        "Elapsed: 00:01:02", "expires in 3600 s", "retrying in 1.5s", "timeout after 30s", "arrives in 18 minutes",
+        "3 minutes left",
+        "ready in 20 s", "ready in 320 ms", "Ran 5 tests in 3s", "Road A (18 min)", "Total time: 3.5 s",
+        "cooking time: 20 min",
+        "timeout_ms=30000 total_ms=12", {"ttl_ms": 5, "offset_ms": 7},
     ],
     "shell_line": [
         "/bin/bash: line 11301: cd: app/: No such file or directory", 'File "check.py", line 20, in <module>',
@@ -110,19 +116,26 @@ MASK: dict[str, list[Any]] = {
     ],
     "address": ["<pkg.TestSet object at 0x7fc95c12f520>", "at 0x7fc95c12f520", "value 0x7fc95c12f520", "at 0x7f"],
     "process_id": [
-        "[1] 4711", {"pid": 4711, "exit": 1}, "pid 4711", "process #12", "process exited with 1", "arr[3]: x",
+        "[1] 4711", {"pid": 4711, "exit": 1}, "pid 4711", "process #12", "Process 3 of 10", "process 3/10",
+        "process exited with 1", "arr[3]: x",
         "/proc/4711/maps",
     ],
     "notebook": ["(729100229.py, line 93)  Cell In[20]", "Out[3]: 4", "a[20]", "v1.py", "<ipython-input-5-ab>"],
     "temp_path": [
         "/tmp/pip-build-env-zq9qjm2_/overlay", "/tmp/tmpab12cd34/x", "/tmp/report-2024.csv", "/tmp/test-output",
-        "/tmp/x86_64", "/var/folders/zz/zyx12/T/tmpabcdefgh", "/tmp/out-a8f3k2.log", "/home/tmp1",
+        "/tmp/x86_64", "/tmp/ipykernel_4711/80.py", "/var/folders/zz/zyx12/T/tmpabcdefgh", "/tmp/out-a8f3k2.log",
+        "/home/tmp1",
     ],
     "progress": [
         "20%| 1/5 [00:01<00:04,  1.25s/it]", "1.2 MB/s", "solving: \\ ", "solving: / done", "\u280b wait", "43/78",
+        "result: -", "path: / is full", "100 KiB/s eta 00:05", "1.2 MB/s, ETA 5s", "eta 10:45",
         "key: | x",
     ],
-    "uuid": [[UUIDS[0], UUIDS[1], UUIDS[0].upper()], f"x{UUIDS[0]}", f"tool-{UUIDS[0]}."],
+    "uuid": [[UUIDS[0], UUIDS[1], UUIDS[0].upper()], f"x{UUIDS[0]}", f"tool-{UUIDS[0]}.",
+        {"cursor": UUIDS[0], "id": UUIDS[1]}, {"nextPageToken": UUIDS[0]}, f"next_cursor: {UUIDS[0]}",
+        f"/x?cursor={UUIDS[0]}&id={UUIDS[1]}",
+        json.dumps({"cursor": UUIDS[0]}), {"cursor": "/tmp/tmpab12cd34"}, '{"cursor": "/tmp/tmpab12cd34"}',
+    ],
     "technical_id": [
         {"request_id": "a", "x": {"traceId": "b", "spanId": "a"}}, "trace_id=abc next", '"x-request-id": "q1"',
         {"id": "a"}, {"etag": 'W/"1"', "nonce": 5},

@@ -148,8 +148,11 @@ struct Arena {
     std::vector<std::string> raw_keys;  // canonical text of keys before masking
     std::vector<Listed> listed;
 
-    Buffer decoded;            // text of the string that is being masked
+    Buffer prepared;           // text of the string that is being masked, as masks read it
+    Buffer canonical;          // and as it was
     std::vector<Edit> edits;   // what goes out of it
+    std::vector<Cut> cuts;     // what masks do not read of it
+    std::vector<Cell> cells;   // what a screen would show of it
     std::vector<Edit> spans_masked;  // what went out of the document, in places of the input; filled if `trace`
     KeyCache key_cache;
     Numbering uuids;
@@ -175,6 +178,10 @@ struct Arena {
         if (output.capacity() - used < needed) output.grow(used + needed);
         return output.data() + used;
     }
+
+    [[gnu::noinline]] void cut(size_t place, size_t start, size_t end) { cuts.push_back({place, start, end}); }
+
+    [[gnu::noinline]] void note(uint32_t kind, size_t start, size_t end) { spans_masked.push_back({start, end, kind, 0, false}); }
 
     // Returns the mark to put into Member::raw_key.
     [[gnu::noinline]] uint32_t keep_raw_key(std::string&& text) {
@@ -202,7 +209,13 @@ struct Arena {
     void trim() {
         if (output.capacity() > kKeptSize) output.release();
         if (scratch.capacity() > kKeptSize) scratch.release();
-        if (decoded.capacity() > kKeptSize) decoded.release();
+        if (prepared.capacity() > kKeptSize) prepared.release();
+        if (canonical.capacity() > kKeptSize) canonical.release();
+        if (cells.capacity() * sizeof(Cell) > kKeptSize) std::vector<Cell>().swap(cells);
+        if (cuts.capacity() * sizeof(Cut) > kKeptSize) std::vector<Cut>().swap(cuts);
+        if (edits.capacity() * sizeof(Edit) > kKeptSize) std::vector<Edit>().swap(edits);
+        uuids.trim(kKeptSize);
+        ids.trim(kKeptSize);
         members.trim();
         if (listed.capacity() * sizeof(Listed) > kKeptSize) std::vector<Listed>().swap(listed);
     }

@@ -27,6 +27,13 @@ struct Block {
         return mask(_mm256_or_si256(_mm256_or_si256(quote, backslash), outside));
     }
 
+    template <class... Characters>
+    uint32_t any_of(Characters... characters) const {
+        __m256i found = _mm256_setzero_si256();
+        ((found = _mm256_or_si256(found, _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(characters)))), ...);
+        return mask(found);
+    }
+
     uint32_t digits() const { return within('0', 10, bytes); }
     uint32_t letters() const { return within('a', 26, _mm256_or_si256(bytes, _mm256_set1_epi8(0x20))); }
 
@@ -63,6 +70,13 @@ struct Block {
         return mask(_mm_or_si128(_mm_or_si128(quote, backslash), outside));
     }
 
+    template <class... Characters>
+    uint32_t any_of(Characters... characters) const {
+        __m128i found = _mm_setzero_si128();
+        ((found = _mm_or_si128(found, _mm_cmpeq_epi8(bytes, _mm_set1_epi8(characters)))), ...);
+        return mask(found);
+    }
+
     uint32_t digits() const { return within('0', 10, bytes); }
     uint32_t letters() const { return within('a', 26, _mm_or_si128(bytes, _mm_set1_epi8(0x20))); }
 
@@ -94,6 +108,11 @@ struct Block {
     // In either case; `c` is lower-case.
     uint32_t equal_letter(char c) const {
         return mask([c](uint8_t byte) { return (byte | 0x20) == static_cast<uint8_t>(c); });
+    }
+
+    template <class... Characters>
+    uint32_t any_of(Characters... characters) const {
+        return mask([=](uint8_t byte) { return ((byte == static_cast<uint8_t>(characters)) || ...); });
     }
 
     // A quote, a backslash, a control character, or a byte of a multi-byte character.

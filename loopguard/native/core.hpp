@@ -7,6 +7,7 @@
 
 #include "digest.hpp"
 #include "mask_codec.hpp"
+#include "mask_hint.hpp"
 #include "mask_keys.hpp"
 #include "nonce.hpp"
 #include "number.hpp"

@@ -1,7 +1,8 @@
 // Durations in text, and whether what stands round them says that they were measured.
 #pragma once
 
-#include "mask_text.hpp"
+#include "mask_moment.hpp"
+#include "mask_name.hpp"
 
 namespace loopguard {
 
@@ -37,27 +38,55 @@ inline size_t unit_end(const TextView& text, size_t place) {
     }
 }
 
-// The end of a duration with units, like 0.53s, 12 ms, 0m1.2s; `place` itself if there is none.
-inline size_t duration_end(const TextView& text, size_t place) {
-    size_t end = place;
+// A duration with units, like 0.53s, 12 ms, 0m1.2s.
+struct Duration {
+    size_t end;    // the place where it was looked for, if there is none
+    bool precise;  // it has a fraction or a unit below the second: somebody measured it
+    bool coarse;   // its last unit is above the second
+};
+
+inline Duration read_duration(const TextView& text, size_t place) {
+    Duration found{place, false, false};
     for (;;) {
-        const size_t from = end == place || text.at(end) != ' ' ? end : end + 1;
-        if (!is_digit(text.at(from))) return end;
-        size_t unit = text.number_end(from);
-        if (text.at(unit) == ' ') ++unit;
+        const size_t from = found.end == place ? place : text.skip_gap(found.end);
+        if (!is_digit(text.at(from))) return found;
+        const size_t number = text.number_end(from);
+        const size_t unit = text.skip_gap(number);
         const size_t behind = unit_end(text, unit);
-        if (behind == unit) return end;
-        end = behind;
+        if (behind == unit) return found;
+        const uint8_t first = text.at(unit);
+        const bool parts = first != 's' && text.at(behind - 1) == 's' && behind - unit <= 3 && first != 'h' && !text.has(unit, "min");
+        found.precise |= parts || text.skip_digits(from) != number;
+        found.coarse = first == 'h' || (first == 'm' && !parts);
+        found.end = behind;
     }
 }
 
-inline bool labels_duration(const TextView& text, size_t place, uint8_t previous) {
-    if (!is_any(previous, " \t#:=\"")) return false;
-    const size_t end = text.label_end(place);
+inline size_t duration_end(const TextView& text, size_t place) { return read_duration(text, place).end; }
+
+// Whether the word that ends at `end` says that what follows was measured. How long something may take, or will take, is no
+// noise: a time-out, an expiry, a countdown.
+inline bool labels_duration(const TextView& text, size_t end, const Duration& duration) {
     const size_t word = text.word_start(end);
-    return text.is_one_of(word, end,
-                           {"in", "took", "elapsed", "duration", "latency", "time", "real", "user", "sys", "after"}) ||
-           (end - word > 3 && text.ends_before(end, "_ms"));
+    if (text.is_one_of(word, end, {"took", "elapsed", "duration", "latency"})) return true;
+    if (names_measured_ms(text.data() + word, end - word)) return true;
+    if (text.is_one_of(word, end, {"real", "user", "sys"})) return opens_line(text, word);
+    const size_t before_end = text.blanks_start(word);
+    const size_t before = text.word_start(before_end);
+    const auto follows = [&](std::initializer_list<std::string_view> words) { return text.is_one_of(before, before_end, words); };
+    if (text.is_one_of(word, end, {"time"})) {
+        return opens_line(text, word) || follows({"total", "execution", "elapsed", "run", "running", "wall", "response", "build", "query", "cpu",
+                                                  "user", "system", "real", "processing", "compile", "test"});
+    }
+    if (!text.is_one_of(word, end, {"in"})) return false;
+    if (duration.precise) {
+        return !follows({"expires", "expire", "expiring", "retry", "retries", "retrying", "again", "resets", "reset", "arrives", "arriving", "due",
+                         "starts", "starting", "begins", "closes", "opens", "reconnecting", "waiting", "sleeping", "timeout", "departs"});
+    }
+    return follows({"passed", "failed", "skipped", "deselected", "xfailed", "xpassed", "warning", "warnings", "error", "errors", "test", "tests",
+                    "finished", "completed", "complete", "done", "ended", "exited", "succeeded", "success", "successfully", "built", "ran",
+                    "compiled", "executed", "loaded", "downloaded", "installed", "generated", "processed", "resolved", "added", "audited",
+                    "packages", "modules", "files"});
 }
 
 // ok  <tab> package <tab> 0.005s

@@ -3,8 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
-#include <unordered_map>
+#include <cstring>
 #include <vector>
 
 namespace loopguard {
@@ -14,27 +13,107 @@ struct Edit {
     size_t start;
     size_t end;
     uint32_t kind;
-    uint32_t number;          // of a numbered placeholder, else 0
-    const char* placeholder;  // null: nothing, or `blank`
-    bool blank;               // one blank stays
+    uint32_t number;  // of a numbered placeholder, else 0
+    bool blank;       // one blank stays
+};
+
+// A stretch of canonical text that is not in the text that masks read, where `place` is where it would be.
+struct Cut {
+    size_t place;
+    size_t start;
+    size_t end;
+};
+
+// A character of canonical text.
+struct Cell {
+    size_t start;
+    size_t size;
 };
 
 // Placeholders are numbered by first occurrence within a document, so that two ids never become the same text.
 class Numbering {
 public:
     uint32_t number(const uint8_t* text, size_t size, bool fold_case) {
-        std::string key(reinterpret_cast<const char*>(text), size);
+        const size_t offset = texts_.size();
+        texts_.insert(texts_.end(), text, text + size);
+        uint8_t* const own = texts_.data() + offset;
         if (fold_case) {
-            for (char& c : key) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
+            for (size_t i = 0; i < size; ++i) own[i] |= own[i] >= 'A' && own[i] <= 'Z' ? 0x20 : 0;
         }
-        return numbers_.emplace(std::move(key), static_cast<uint32_t>(numbers_.size() + 1)).first->second;
+        if (2 * (known_.size() + 1) > slots_.size()) spread(slots_.empty() ? 64 : slots_.size() * 2);
+        const uint64_t hash = hash_of(own, size);
+        for (size_t at = hash & (slots_.size() - 1);; at = (at + 1) & (slots_.size() - 1)) {
+            const uint32_t number = slots_[at];
+            if (number == 0) {
+                known_.push_back({hash, offset, size});
+                return slots_[at] = static_cast<uint32_t>(known_.size());
+            }
+            const Known& known = known_[number - 1];
+            if (known.hash == hash && known.size == size && std::memcmp(texts_.data() + known.offset, own, size) == 0) {
+                texts_.resize(offset);
+                return number;
+            }
+        }
     }
     void clear() {
-        if (!numbers_.empty()) numbers_.clear();
+        if (known_.empty()) return;
+        for (const Known& known : known_) slots_[taken_slot(known.hash)] = 0;
+        known_.clear();
+        texts_.clear();
+    }
+    void trim(size_t kept) {
+        if (texts_.capacity() > kept) std::vector<uint8_t>().swap(texts_);
+        if (known_.capacity() * sizeof(Known) <= kept) return;
+        std::vector<Known>().swap(known_);
+        std::vector<uint32_t>().swap(slots_);
     }
 
 private:
-    std::unordered_map<std::string, uint32_t> numbers_;
+    struct Known {
+        uint64_t hash;
+        size_t offset;
+        size_t size;
+    };
+
+    static uint64_t fold(uint64_t hash, uint64_t word) {
+        const unsigned __int128 product = static_cast<unsigned __int128>(hash ^ word) * 0xD6E8FEB86659FD93u;
+        return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+    }
+
+    // Folded products of 128 bits, begun at an address that nobody outside knows, so that nobody can choose ids that collide.
+    uint64_t hash_of(const uint8_t* text, size_t size) const {
+        uint64_t hash = fold(reinterpret_cast<uintptr_t>(this) ^ 0x9E3779B97F4A7C15u, size);
+        uint64_t word = 0;
+        size_t at = 0;
+        for (; size - at >= 8; at += 8) {
+            std::memcpy(&word, text + at, 8);
+            hash = fold(hash, word);
+        }
+        if (at == size) return hash;
+        word = 0;
+        for (; at < size; ++at) word = word << 8 | text[at];
+        return fold(hash, word);
+    }
+
+    // A slot that is taken, the text's own or one behind it: asked once for each text, that finds all of them.
+    size_t taken_slot(uint64_t hash) const {
+        size_t at = hash & (slots_.size() - 1);
+        while (slots_[at] == 0) at = (at + 1) & (slots_.size() - 1);
+        return at;
+    }
+
+    void spread(size_t size) {
+        slots_.assign(size, 0);
+        for (size_t i = 0; i < known_.size(); ++i) {
+            size_t at = known_[i].hash & (size - 1);
+            while (slots_[at] != 0) at = (at + 1) & (size - 1);
+            slots_[at] = static_cast<uint32_t>(i + 1);
+        }
+    }
+
+    std::vector<uint8_t> texts_;
+    std::vector<Known> known_;
+    std::vector<uint32_t> slots_;  // 0: free, else the number
 };
 
 // What short keys say about their values; the same few come again and again.

@@ -1,48 +1,25 @@
 // Keys that say what their value is: a duration, a process id, an id made anew for each request.
 #pragma once
 
+#include "mask_name.hpp"
 #include "mask_rules.hpp"
 
 namespace loopguard {
 
-// The key's letters and digits in lower case.
-struct PlainKey {
-    char text[32];
-    size_t size = 0;
-
-    PlainKey(const uint8_t* key, size_t key_size) {
-        if (key_size > sizeof text) return;
-        for (size_t i = 0; i < key_size; ++i) {
-            if (key[i] == '_' || key[i] == '-') continue;
-            text[size++] = static_cast<char>(is_letter(key[i]) ? key[i] | 0x20 : key[i]);
-        }
-    }
-    bool is(std::initializer_list<std::string_view> words) const {
-        const std::string_view plain(text, size);
-        for (const std::string_view word : words) {
-            if (plain == word) return true;
-        }
-        return false;
-    }
-    bool ends_with(std::string_view word) const {
-        return size >= word.size() && std::memcmp(text + size - word.size(), word.data(), word.size()) == 0;
-    }
-    bool starts_with(std::string_view word) const {
-        return size >= word.size() && std::memcmp(text, word.data(), word.size()) == 0;
-    }
-    bool has(std::string_view word) const { return std::string_view(text, size).find(word) != std::string_view::npos; }
-};
-
 constexpr size_t kShortestBinary = 64;
+
+// No kind: nothing of such a value is masked.
+constexpr uint32_t kCursorKey = 1u << 31;
 
 // The kinds that the value under a key may be; `key` is canonical text without quotes.
 inline uint32_t key_kinds(const uint8_t* key, size_t size) {
-    if (size < 2 || size > sizeof PlainKey::text) return 0;
+    if (size < 2 || size > sizeof PlainName::text) return 0;
     const uint8_t last = key[size - 1] | 0x20;
     // Letters that such keys end with; most others need no closer look.
     constexpr uint32_t kLast = letter_set("abdefghnprstwy");
     if (!is_letter(last) || (kLast >> (last - 'a') & 1) == 0) return 0;
-    const PlainKey plain(key, size);
+    const PlainName plain(key, size);
+    if (plain.is_cursor()) return kCursorKey;
     switch (last) {
         case 'd':
             if (plain.is({"pid", "ppid", "processid"})) return kProcessId;
@@ -52,7 +29,7 @@ inline uint32_t key_kinds(const uint8_t* key, size_t size) {
             if (plain.is({"ts"})) return kTimestamp | kEpoch;
             if (plain.is({"attempts", "retries"})) return kAttempt;
             const bool unit = size > 2 && (key[size - 2] == 'M' || ((key[size - 2] == 'm') && (key[size - 3] == '_' || key[size - 3] == '-')));
-            if (unit && key[size - 1] == 's' && !plain.has("timeout")) return plain.is({"timestampms", "epochms"}) ? kEpoch : kDuration;
+            if (unit && key[size - 1] == 's' && !plain.sets_a_limit()) return plain.is({"timestampms", "epochms"}) ? kEpoch : kDuration;
             break;
         }
         case 't':
@@ -92,7 +69,7 @@ inline uint32_t key_kinds(const uint8_t* key, size_t size) {
     if (plain.ends_with("duration") || plain.starts_with("elapsed") || plain.starts_with("latency") || plain.ends_with("latency")) {
         return kDuration;
     }
-    return TextMasks::names_technical_id(key, size) ? uint32_t{kTechnicalId} : 0;
+    return names_technical_id(key, size) ? uint32_t{kTechnicalId} : 0;
 }
 
 // The same from the cache.
@@ -160,13 +137,6 @@ inline uint32_t value_kind(const uint8_t* text, size_t size, uint32_t kinds, uin
     bool clock = false;
     if ((kinds & kTimestamp) && is_digit(text[0]) && moment_end(view, 0, clock) == size) return kTimestamp;
     return (kinds & kBinary) && is_base64(text, size) ? uint32_t{kBinary} : 0;
-}
-
-inline const char* placeholder_of(uint32_t kind) {
-    for (const MaskKind& known : kMaskKinds) {
-        if (known.bit == kind) return known.placeholder;
-    }
-    return "";
 }
 
 }  // namespace loopguard

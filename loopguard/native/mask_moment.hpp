@@ -83,6 +83,8 @@ inline bool labels_moment(const TextView& text, size_t start) {
 inline bool goes_on(const TextView& text, size_t start, size_t end, bool clock) {
     const bool bracket = text.before(start) == '[' && text.at(end) == ']';
     if (!clock && !bracket) return false;
+    const size_t half = end + (text.at(end) == ' ');
+    if (clock && is_any(text.at(half), "AaPp") && is_any(text.at(half + 1), "Mm") && !is_word(text.at(half + 2))) end = half + 2;
     if (text.has(end, "--")) {
         end += 2;
     } else if (is_any(text.at(end), "]):")) {

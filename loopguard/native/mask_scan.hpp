@@ -1,4 +1,5 @@
-// Finds the places in text that masks may be about, a block at a time. Read once per instruction set, hence no guard.
+// Finds the places in text that masks may be about: a byte and its two neighbours, many at a time. Read once per instruction
+// set, hence no guard.
 
 namespace loopguard::LOOPGUARD_TARGET {
 
@@ -13,146 +14,133 @@ inline uint64_t equal(const uint8_t* text, char c) {
     return each(text, [c](const Block& block) { return block.equal(c); });
 }
 
-// The places of 64 bytes that masks may be about, a bit each, and what has to be known of the 64 bytes before. What is rare is
-// looked for only where the first of its characters is there.
-class Places {
-public:
-    uint64_t numbers = 0;
-    uint64_t uuids = 0;
-    uint64_t paths = 0;
-    uint64_t blanks = 0;
-    uint64_t assignments = 0;
-    uint64_t braille = 0;
-    uint64_t spinners = 0;
+#if defined(LOOPGUARD_AVX2)
 
-    uint64_t all() const { return numbers | uuids | paths | blanks | assignments | braille | spinners; }
+// What questions 32 bytes may be for.
+inline __m256i allowed(const HintTable& table, const uint8_t* from) {
+    const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+    const __m256i half = _mm256_set1_epi8(15);
+    const __m256i low = _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(table.low)));
+    const __m256i high = _mm256_broadcastsi128_si256(_mm_load_si128(reinterpret_cast<const __m128i*>(table.high)));
+    return _mm256_and_si256(_mm256_shuffle_epi8(low, _mm256_and_si256(bytes, half)),
+                            _mm256_shuffle_epi8(high, _mm256_and_si256(_mm256_srli_epi16(bytes, 4), half)));
+}
 
-    // Looks at text[-2, 96).
-    void look(const uint8_t* text) {
-        const uint64_t digits = each(text, [](const Block& block) { return block.digits(); });
-        uint64_t words = digits;
-        if (digits != 0) {
-            words |= each(text, [](const Block& block) { return block.letters() | block.equal('_'); });
-        } else {
-            words = uint64_t{is_word(text[63])} << 63;
-        }
-        numbers = digits & ~((words << 1) | word_before_);
-        word_before_ = words >> 63;
-        const uint64_t spaces = equal(text, ' ');
-        const uint64_t either = spaces | equal(text, '\t');
-        const uint64_t next = either | equal(text, '\n');
-        const uint64_t behind = uint64_t{is_blank(text[64]) || text[64] == '\n'} << 63;
-        blanks = either & ~((either << 1) | blank_before_) & ((next >> 1) | behind);
-        const uint64_t colons = equal(text, ':');
-        assignments = colons | equal(text, '=');
-        if (assignments != 0) {
-            assignments &= each(text - 1, [](const Block& block) {
-                return block.equal_letter('d') | block.equal_letter('e') | block.equal_letter('g') | block.equal('"');
-            });
-        }
-        spinners = ((colons << 2) | colons_before_) & ((spaces << 1) | space_before_);
-        if (spinners != 0) {
-            spinners &= equal(text, '\\') | equal(text, '|') | equal(text, '/') | equal(text, '-');
-        }
-        colons_before_ = colons >> 62;
-        space_before_ = spaces >> 63;
-        blank_before_ = either >> 63;
-        uuids = equal(text + 8, '-');
-        if (uuids != 0) uuids &= equal(text + 13, '-');
-        if (uuids != 0) uuids &= equal(text + 18, '-') & equal(text + 23, '-');
-        paths = equal(text, '/');
-        if (paths != 0) {
-            paths &= (equal(text + 1, 't') & equal(text + 2, 'm')) | (equal(text + 1, 'v') & equal(text + 2, 'a'));
-        }
-        braille = equal(text, static_cast<char>(0xE2));
+// The places of 32 where a byte and its neighbours are in the sets of one question. A dash has another five bytes on, as a
+// UUID's have, and a slash another four bytes on, as /tmp/ and /var/ have.
+inline uint32_t hints(const uint8_t* text) {
+    constexpr char kNoDash = static_cast<char>(~(1 << kDash));
+    constexpr char kNoPath = static_cast<char>(~(1 << kPath));
+    const __m256i here = _mm256_and_si256(allowed(kHintsHere, text), allowed(kHintsBefore, text - 1));
+    const __m256i dashed = _mm256_or_si256(_mm256_cmpeq_epi8(Block::load(text + 5).bytes, _mm256_set1_epi8('-')), _mm256_set1_epi8(kNoDash));
+    const __m256i slashed = _mm256_or_si256(_mm256_cmpeq_epi8(Block::load(text + 4).bytes, _mm256_set1_epi8('/')), _mm256_set1_epi8(kNoPath));
+    const __m256i behind = _mm256_and_si256(_mm256_and_si256(dashed, slashed), allowed(kHintsBehind, text + 1));
+    return ~static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_and_si256(here, behind), _mm256_setzero_si256())));
+}
+
+inline uint64_t hints64(const uint8_t* text) {
+    const uint64_t bits = hints(text) | static_cast<uint64_t>(hints(text + 32)) << 32;
+    // These would need two more sets, and are rare.
+    return bits | each(text, [](const Block& block) { return block.any_of('\t', '\xE2'); });
+}
+
+#else
+
+// Without a lookup for many bytes at once, but for numbers and blanks the byte alone has to do.
+inline uint64_t hints64(const uint8_t* text) {
+    uint64_t bits = 0;
+    for (int i = 0; i < 64; i += Block::kSize) {
+        const Block before = Block::load(text + i - 1);
+        const Block here = Block::load(text + i);
+        const Block behind = Block::load(text + i + 1);
+        uint32_t found = here.digits() & ~before.digits();
+        found |= here.any_of(' ', '\t') & behind.any_of(' ', '\t', '\n', '\0');
+        found |= here.any_of(':', '=') & before.any_of('d', 'D', 'e', 'E', 'g', 'G', '"');
+        found |= here.equal('/') & behind.any_of('t', 'v');
+        found |= before.equal(' ') & here.any_of('/', '-', '\\', '|');
+        found |= here.equal('-') & (behind.digits() | behind.letters());
+        found |= here.equal(static_cast<char>(0xE2));
+        bits |= static_cast<uint64_t>(found) << i;
     }
+    return bits;
+}
 
-private:
-    uint64_t word_before_ = 0;
-    uint64_t blank_before_ = 0;
-    uint64_t space_before_ = 0;
-    uint64_t colons_before_ = 0;
-};
+#endif
 
-// Asks the masks about every place of text[0, size), of which [-2, size + 96) may be read.
-inline void scan_text(const uint8_t* text, size_t size, TextMasks& masks) {
-    Places places;
-    for (size_t start = 0; start < size; start += 64) {
-        places.look(text + start);
-        uint64_t all = places.all();
-        if (size - start < 64) all &= (uint64_t{1} << (size - start)) - 1;
-        for (; all != 0; all &= all - 1) {
-            const int bit = __builtin_ctzll(all);
-            const uint64_t here = uint64_t{1} << bit;
-            const size_t place = start + static_cast<size_t>(bit);
-            if (place < masks.resume()) continue;
-            if (places.uuids & here) masks.at_uuid(place);
-            if ((places.numbers & here) && place >= masks.resume()) {
-                masks.at_number(place);
-            } else if (places.blanks & here) {
-                masks.at_blanks(place);
-            } else if (places.assignments & here) {
-                masks.at_assignment(place);
-            } else if (places.braille & here) {
-                if (size - place >= 3 && (text[place + 1] & 0xFC) == 0xA0) masks.at_spinner(place, 3);
-            } else {
-                if (places.paths & here) masks.at_path(place);
-                if ((places.spinners & here) && place >= 2) masks.at_spinner(place, 1);
+// Asks the masks about every place of text[0, size), which has a zero before and behind it, and of which [-32, size + 96) may
+// be read; `allowed` are the questions that the mask allows. First what is left to ask of each place, without a branch, since
+// none could be foreseen; then the few places where something is.
+inline void scan_text(const uint8_t* text, size_t size, TextMasks& masks, uint32_t allowed) {
+    constexpr size_t kStretch = 512;
+    struct {
+        uint32_t offset;
+        uint32_t asks;
+    } left[kStretch];
+    for (size_t stretch = 0; stretch < size; stretch += kStretch) {
+        const size_t end = std::min(size, stretch + kStretch);
+        size_t count = 0;
+        for (size_t start = stretch; start < end; start += 64) {
+            uint64_t all = hints64(text + start);
+            if (end - start < 64) all &= (uint64_t{1} << (end - start)) - 1;
+            for (; all != 0; all &= all - 1) {
+                const uint8_t* const at = text + start + __builtin_ctzll(all);
+                const uint32_t asks = asks_at(at, allowed);
+                left[count] = {static_cast<uint32_t>(at - text - stretch), asks};
+                count += asks != 0;
             }
         }
+        for (size_t i = 0; i < count; ++i) masks.ask(stretch + left[i].offset, left[i].asks);
     }
-    // The last blank has nothing behind it that the blocks could see.
     masks.at_end();
 }
 
-// Decodes canonical text; with `clean` without terminal control sequences and what they overwrote. `out` has room for the
-// text's size and a block more. Returns the size.
-inline size_t decode_for_masks(const uint8_t* in, const uint8_t* end, uint8_t* out, bool clean, bool& cleaned) {
+// Makes the text that masks read of canonical text, as long as it, but for `cuts` where it is cleaned of terminal control.
+// `out` has room for a block more. Returns the size; `kReplay` if cleaning takes a Screen.
+constexpr size_t kReplay = ~size_t{0};
+
+inline size_t prepare_text(const uint8_t* in, const uint8_t* end, uint8_t* out, bool clean, Arena& arena) {
+    const uint8_t* const text = in;
     uint8_t* const start = out;
     while (in < end) {
         const Block block = Block::load(in);
         block.store(out);
-        const uint32_t backslash = block.equal('\\');
-        if (backslash == 0) {
-            const size_t step = std::min<size_t>(Block::kSize, static_cast<size_t>(end - in));
-            in += step;
-            out += step;
-            continue;
-        }
-        const size_t plain = static_cast<size_t>(__builtin_ctz(backslash));
-        if (plain >= static_cast<size_t>(end - in)) {
-            out += end - in;
+        uint32_t backslashes = block.equal('\\');
+        if (end - in < Block::kSize) backslashes &= (uint32_t{1} << (end - in)) - 1;
+        int step = Block::kSize;
+        while (backslashes != 0) {
+            const int at = __builtin_ctz(backslashes);
+            const uint8_t letter = in[at + 1];
+            const uint8_t c = kEscapedCharacter[letter];
+            if (__builtin_expect(c != 0 && !(clean && (c == '\r' || c == '\b')), 1)) {
+                out[at] = out[at + 1] = c;
+                backslashes &= ~(uint32_t{3} << at);
+                step += at == Block::kSize - 1;
+                continue;
+            }
+            in += at;
+            out += at;
+            step = 0;
+            const uint8_t* const from = in;
+            const size_t colour = clean ? colour_size(in, end) : 0;
+            if (colour != 0) {
+                in += colour;
+                arena.cut(static_cast<size_t>(out - start), static_cast<size_t>(from - text), static_cast<size_t>(in - text));
+                break;
+            }
+            const int unit = letter == 'u' ? code_unit(in + 2) : 0x1B;
+            if (clean && unit == 0x1B) {
+                if (!cut_escape(in, end, out == start || out[-1] == '\n')) return kReplay;
+                arena.cut(static_cast<size_t>(out - start), static_cast<size_t>(from - text), static_cast<size_t>(in - text));
+            } else {
+                out = put_repeated_unit(out, static_cast<uint32_t>(unit));
+                in += 6;
+            }
             break;
         }
-        in += plain;
-        out += plain;
-        if (in[1] == 'n') {
-            *out++ = '\n';
-            in += 2;
-        } else if (clean && (in[1] == 'r' || in[1] == 'b' || in[1] == 'u')) {
-            const uint8_t* const before = out;
-            in = clean_escape(in, end, start, out);
-            cleaned |= out <= before;
-        } else {
-            out = put_utf8(out, next_point(in));
-        }
+        in += step;
+        out += step;
     }
-    return static_cast<size_t>(out - start);
-}
-
-// Writes decoded text as canonical text. `out` has room for six bytes a byte and a block more.
-inline uint8_t* encode_text(const uint8_t* in, const uint8_t* end, uint8_t* out) {
-    while (in < end) {
-        const Block block = Block::load(in);
-        block.store(out);
-        const uint32_t special = block.special();
-        const size_t plain = special == 0 ? Block::kSize : static_cast<size_t>(__builtin_ctz(special));
-        if (plain >= static_cast<size_t>(end - in)) return out + (end - in);
-        in += plain;
-        out += plain;
-        if (special != 0) out = put_special(in, end, out);
-    }
-    return out;
+    return static_cast<size_t>(out - start) - static_cast<size_t>(in - end);
 }
 
 }  // namespace loopguard::LOOPGUARD_TARGET

@@ -8,7 +8,7 @@ class Writer : StringCopier {
 public:
     // The input is data[0, size); up to `limit` bytes may be read, those behind the end are zeros.
     Writer(Arena& arena, const uint8_t* start, const uint8_t* end, const uint8_t* limit, uint32_t mask, const Rules* rules)
-        : StringCopier(end, limit), arena_(arena), mask_(mask), callers_mask_(mask), rules_(rules), masker_(arena, start, end) {}
+        : StringCopier(end, limit), arena_(arena), mask_(mask), callers_mask_(mask), rules_(rules), masker_(arena, start, end, limit > end ? end + kSlack : end) {}
 
     uint32_t flags() const { return flags_; }
     size_t outer_members() const { return outer_members_; }

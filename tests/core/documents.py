@@ -18,12 +18,18 @@ PIECES = (
     " 1.2 MB/s", "\u280b", ": | ", "\\", "\x1b[31m", "\r", "\b", "\xe9", "a", "x1", "_", "#", "--", "elapsed",
     "real\t0m1.2s", "ok \t", "FAIL\t", "/proc/12/", "[1] 77", "sshd[123]: ", "2024", "\x1b]0;t\x07", "\ud800",
     "\U0001f600", "2024/01/02 ", "01/02/2024 ", "UTC", "+01:00", "19 Nov 2024 ", "Dec 1, 2024 ", "ipython-input-5-",
-    "_ms", "time ", "epoch=", "<<<EXTERNAL_UNTRUSTED_CONTENT id=", '"0123456789abcdef">>>',
+    "_ms", "time ", "epoch=", "Elapsed: ", " eta ", " 00:05", "next_cursor", "?cursor=", "page-token: ",
+    "solving: ", "/ ", "ready ",
+    "expires ", "tests ", "process ", " of 10", "/10", " AM", "ipykernel_", "\x1b[K", "\x1b[2K", "\x1b[3G",
+    " elapsed", " 12 kB/s",
+    "\u00b5s", " minutes", "h", "user ", "total ", "timeout", ", ", "-", "/var/folders/zz/zyx12", "/tmp/tmpab12cd34",
+ "<<<EXTERNAL_UNTRUSTED_CONTENT id=", '"0123456789abcdef">>>',
     "<<<END_EXTERNAL_UNTRUSTED_CONTENT id=",
 )  # fmt: skip
 KEYS = (
     "pid", "a", "text", "data", "request_id", "durationMs", "elapsed", "ts", "attempt", "x_ms", "timestamp", "nonce",
-    "startedAt", "traceId", "latency", "epoch_ms", "b", "now", "timeout_ms", "elapsedTotal", "retries", "\ue000",
+    "startedAt", "traceId", "latency", "epoch_ms", "b", "now", "timeout_ms", "cursor", "nextPageToken", "offset_ms",
+    "elapsedTotal", "retries", "\ue000",
     "\U0001f600", "\ud800", "",
 )  # fmt: skip
 WRAPPED = (

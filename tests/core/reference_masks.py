@@ -8,9 +8,10 @@ WRAPPER_NONCE, ANSI, WHITE_SPACE, TIMESTAMP = 1, 2, 4, 8
 DURATION, SHELL_LINE, ADDRESS, PROCESS_ID = 16, 32, 64, 128
 NOTEBOOK, TEMP_PATH, PROGRESS, UUID = 256, 512, 1024, 2048
 TECHNICAL_ID, ATTEMPT, EPOCH, BINARY = 4096, 8192, 16384, 32768
+CURSOR = 1 << 31  # no kind: nothing of such a value is masked
 
 _ESCAPE = re.compile(
-    r"\x1b(?:\[[ -?]*[@-~]?|\](?:[^\x07\x1b\n]{0,4095}(?:\x07|\x1b\\?)|[^\x07\x1b\n]{0,4096})|[ -/]*[0-~]?)"
+    r"\x1b(?:\[([ -?]*)([@-~]?)|\](?:[^\x07\x1b\n]{0,4095}(?:\x07|\x1b\\?)|[^\x07\x1b\n]{0,4096})|[ -/]*[0-~]?)"
 )
 _DATE = r"(?:\d{4}-\d\d-\d\d|\d{4}/\d\d/\d\d|\d\d/\d\d/\d{4})(?!\d)"
 _CLOCK = r"(?>\d{1,2}:\d\d(?!\d)(?::\d\d(?!\d)(?:[.,]\d{1,9}(?!\d))?)?)(?![:\d])"
@@ -20,9 +21,12 @@ _MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _WEEKDAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
 _UUID = re.compile(r"(?<![A-Za-z0-9])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?!\w)", re.ASCII)
 _UNIT = r"(?:ns|us|\u00b5s|\u03bcs|m|ms|mins?|minutes?|s|secs?|seconds?|h|hrs?|hours?)(?![A-Za-z_])"
-_PIECE = rf"\d+(?:\.\d+)?+ ?+{_UNIT}"
-_DURATION = re.compile(rf"(?>{_PIECE}(?: ?{_PIECE})*)", re.ASCII)
-_SHELL_LINE = re.compile(r"(?:\A|\n)(?:[\w./-]*[\d_./-])?(?:ba|z|da|k|c|a|fi)?sh: line \Z", re.ASCII | re.IGNORECASE)
+_GAP = r"(?> [ \t]*|\t[ \t]+)?+"
+_PIECE = rf"\d+(?:\.\d+)?+{_GAP}{_UNIT}"
+_DURATION = re.compile(rf"(?>{_PIECE}(?:{_GAP}{_PIECE})*)", re.ASCII)
+_SHELL_LINE = re.compile(
+    r"(?:\A|\n)(?:[\w./-]*[\d_./-])?(?:ba|z|da|k|c|a|fi)?sh:[ \t]+line[ \t]+\Z", re.ASCII | re.IGNORECASE
+)
 _NUMBER = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
 _LABEL = re.compile(r"(\w*)([ \t#:=\"]*)\Z", re.ASCII)
 _TECHNICAL = re.compile(r"(?:request|trace|span|correlation)id\Z|\A(?:nonce|etag)\Z")
@@ -31,9 +35,43 @@ _KEYED_TIMES = {
     "ts", "now", "asof", "servertime", "currenttime",
     "startedat", "finishedat", "endedat", "generatedat", "fetchedat", "retrievedat",
 }  # fmt: skip
-_RATE = re.compile(r"\d+(?:\.\d+)?+ ?+(?:it/s|s/it|(?:[kKMGT]i?[bB]?|[bB])/s)(?!\w)", re.ASCII)
+_FUTURE = {
+    "expires", "expire", "expiring", "retry", "retries", "retrying", "again", "resets", "reset", "arrives",
+    "arriving", "due",
+    "starts", "starting", "begins", "closes", "opens", "reconnecting", "waiting", "sleeping", "timeout", "departs",
+}  # fmt: skip
+_MEASURED = {
+    "passed", "failed", "skipped", "deselected", "xfailed", "xpassed", "warning", "warnings", "error", "errors",
+    "test", "tests",
+    "finished", "completed", "complete", "done", "ended", "exited", "succeeded", "success", "successfully", "built",
+    "ran",
+    "compiled", "executed", "loaded", "downloaded", "installed", "generated", "processed", "resolved", "added",
+    "audited",
+    "packages", "modules", "files",
+}  # fmt: skip
+_TIMED = {
+    "total", "execution", "elapsed", "run", "running", "wall", "response", "build", "query", "cpu", "user",
+    "system", "real",
+    "processing", "compile", "test",
+}  # fmt: skip
+_LIMIT = re.compile("timeout|ttl|interval|delay|deadline|expir|offset|limit|retryafter")
+_CURSOR = re.compile(
+    r"(?:cursor|pagetoken|nexttoken|continuationtoken|paginationtoken|startingafter|endingbefore|offset|marker)\Z"
+)
+_RATE = re.compile(rf"\d+(?:\.\d+)?+{_GAP}(?:it/s|s/it|(?:[kKMGT]i?[bB]?|[bB])/s)(?!\w)", re.ASCII)
 _SPAN = r"(?>\d{1,3}:\d\d(?!\d)(?::\d\d(?!\d))?)"
 _BAR = re.compile(rf"{_SPAN}<(?:{_SPAN}|\?)(?=,)[^\]\n]{{0,64}}(?=\])", re.ASCII)
+
+
+def _plain(name: str) -> str:
+    """Return a name's letters and digits in lower case; nothing of one that is too long."""
+    if len(name.encode("utf-8", "surrogatepass")) > 32:
+        return ""
+    return "".join(c.lower() if c.isascii() else c for c in re.sub("[_-]", "", name))
+
+
+def _measured_ms(name: str) -> bool:
+    return len(name) > 3 and name.endswith("_ms") and not _LIMIT.search(_plain(name))
 
 
 def _names_technical_id(key: str) -> bool:
@@ -65,6 +103,7 @@ class _Scan:
         self.resume = 0
         self.taken = 0
         self.stamped = 0
+        self.rated = 0
 
     def run(self) -> str:
         for at in range(len(self.text)):
@@ -93,7 +132,7 @@ class _Scan:
         if at < self.resume:
             return
         found = _UUID.match(text, at) if self.mask & UUID else None
-        if found:
+        if found and not self.in_cursor(at):
             self.add(at, found.end(), self.masks.uuid(found.group()))
         elif re.compile(r"(?<!\w)\d", re.ASCII).match(text, at):
             self.number(at)
@@ -104,11 +143,17 @@ class _Scan:
         elif not (text[at] == "/" and self.mask & TEMP_PATH and self.path(at)):
             self.spinner(at)
 
+    def in_cursor(self, at: int) -> bool:
+        """Whether the value at a place is that of a name for a place in a list."""
+        value = re.search(r"[\w./+%<>-]*\Z", self.text[:at], re.ASCII).group()[-256:]
+        found = re.search(r"([\w-]*)[ \t#:=\"]+\Z", self.text[: at - len(value)], re.ASCII)
+        return bool(found) and bool(_CURSOR.search(_plain(found[1])))
+
     def spinner(self, at: int) -> None:
         text = self.text
         braille = "\u2800" <= text[at] <= "\u28ff"
-        drawn = text[at] in "|/\\-" and text[max(at - 2, 0) : at] == ": "
-        alone = text[at + 1 : at + 2] in ("", " ", "\t", "\n")
+        drawn = text[at] in "|/\\-" and text[:at].endswith(("ing: ", "ING: "))
+        alone = text[at + 1 : at + 2] in (" ", "\t") and bool(text[at + 1 : at + 2])
         if self.mask & PROGRESS and (braille or (drawn and alone)):
             self.add(at, at + 1, "<progress>")
 
@@ -137,9 +182,9 @@ class _Scan:
 
     def path(self, at: int) -> bool:
         if self.text.startswith("/tmp/", at):
-            return self.component(at + 5)
+            return not self.in_cursor(at) and self.component(at + 5)
         found = re.compile(r"/var/folders/([\w.+-]+/[\w.+-]+)", re.ASCII).match(self.text, at)
-        if found is None:
+        if found is None or self.in_cursor(at):
             return False
         self.add(found.start(1), found.end(), "<tmp>")
         if self.text.startswith("/T/", found.end()):
@@ -149,9 +194,15 @@ class _Scan:
     def component(self, at: int) -> bool:
         whole = re.compile(r"[\w.+-]*", re.ASCII).match(self.text, at)
         name = whole.group() if whole else ""
+        if self.mask & UUID and any(_UUID.match(self.text, at + i) for i in range(len(name) - 35)):
+            return False
         stem = re.sub(r"(?<=.)\.[A-Za-z]{1,4}\Z|\A\.[A-Za-z]{1,4}\Z", "", name)
-        found = re.fullmatch(r"(tmp\.?)(\w{6,})", stem, re.ASCII)
-        prefix, random = found.groups() if found else re.fullmatch(r"((?:.*[.+-])?)([^.+-]*)", stem).groups()
+        found = re.fullmatch(r"(tmp\.?)(\w{6,})|(ipykernel_)(\d+)", stem, re.ASCII)
+        prefix, random = (
+            [part for part in found.groups() if part is not None]
+            if found
+            else re.fullmatch(r"((?:.*[.+-])?)([^.+-]*)", stem).groups()
+        )
         if not found and not prefix and "_" in random:
             prefix = random[: random.index("_") + 1]
             random = random[len(prefix) :]
@@ -172,9 +223,17 @@ class _Scan:
         if mask & PROGRESS and before.endswith("[") and found:
             self.add(at, found.end(), "<progress>")
             return
+        if self.counted(at):
+            return
         found = re.compile(r"0x[0-9a-fA-F]{6,16}(?!\w)", re.ASCII).match(text, at)
-        printed = re.search(r"<[^<>\n]{0,127}\Z", before.encode("utf-8", "surrogatepass").decode("latin-1"))
-        if mask & ADDRESS and found and (before.endswith("at ") or printed):
+        # As many bytes of canonical text, where an escape takes two or six.
+        near = (
+            re.sub(r"[\0-\x1f\"\\]|[\ud800-\udfff]", _written, before)
+            .encode("utf-8", "surrogatepass")
+            .decode("latin-1")
+        )
+        printed = re.search(r"<[^<>\n]{0,127}\Z", near)
+        if mask & ADDRESS and found and (re.search(r"at[ \t]+\Z", before) or printed):
             self.add(at, found.end(), "<address>")
             return
         cell = text[end : end + 1] == "]" and re.search(r"(?<!\w)(?:In|Out) ?\[\Z", before, re.ASCII)
@@ -191,10 +250,27 @@ class _Scan:
         found = _RATE.match(text, at)
         if mask & PROGRESS and found:
             self.add(at, found.end(), "<progress>")
+            self.rated = found.end()
             return
         found = _DURATION.match(text, at)
         if mask & DURATION and found and self.frames_duration(at, found.end()):
             self.add(at, found.end(), "<duration>")
+
+    def counted(self, at: int) -> bool:
+        """Mask a clock that counts up, and what is left of a progress bar."""
+        text = self.text
+        label = _LABEL.search(text[:at])
+        clock = re.compile(rf"{_CLOCK}(?!\w)", re.ASCII).match(text, at)
+        if not label[2]:
+            return False
+        if self.mask & DURATION and clock and label[1].lower() in ("elapsed", "took", "duration"):
+            return self.add(at, clock.end(), "<duration>")
+        found = clock or re.compile(rf"{_DURATION.pattern}(?!\w)", re.ASCII).match(text, at)
+        if not self.mask & PROGRESS or label[1].lower() != "eta" or not found:
+            return False
+        if not self.rated or len(text[: label.start()].rstrip(" \t,")) != self.rated:
+            return False
+        return self.add(at, found.end(), "<progress>")
 
     def timestamp(self, at: int, end: int) -> bool:
         text = self.text
@@ -210,7 +286,9 @@ class _Scan:
             return False
         if not self.labels_moment(start):
             bracket = text[:start].endswith("[") and text[moment : moment + 1] == "]"
-            goes_on = re.compile(r"(?:--|[\]):])?[ \t]++[^\n]").match(text, moment)
+            half = re.compile(r" ?[AaPp][Mm](?!\w)", re.ASCII).match(text, moment) if clock else None
+            behind = half.end() if half else moment
+            goes_on = re.compile(r"(?:--|[\]):])?[ \t]++[^\n]").match(text, behind)
             if not _opens_line(text, start) or not (clock or bracket) or not goes_on:
                 return False
             line_end = text.find("\n", moment)
@@ -251,12 +329,13 @@ class _Scan:
         if not between or len(word) < 2:
             return False
         mask = self.mask
-        if mask & PROCESS_ID and word in ("pid", "ppid", "process"):
+        counted = word == "process" and re.compile(r"(?: of |/)\d", re.ASCII).match(text, end)
+        if mask & PROCESS_ID and word in ("pid", "ppid", "process") and not counted:
             return self.add(at, end, "<pid>")
         if mask & ATTEMPT and word in ("attempt", "retry"):
             return self.add(at, end, "<attempt>")
-        shell = _SHELL_LINE.search(text[:at])
-        if mask & SHELL_LINE and shell and text[:at].endswith("sh: line ") and text[end : end + 1] == ":":
+        shell = _SHELL_LINE.search(text[:at]) and re.search(r"sh:[ \t]+line[ \t]+\Z", text[:at])
+        if mask & SHELL_LINE and shell and text[end : end + 1] == ":":
             return self.add(at, end, "<line>")
         if (
             mask & EPOCH
@@ -265,7 +344,7 @@ class _Scan:
             and word in ("timestamp", "ts", "epoch", "time")
         ):
             return self.add(at, _NUMBER.match(text, at).end(), "<epoch>")
-        named = word in ("duration", "elapsed", "latency") or (len(word) > 3 and found[1].endswith("_ms"))
+        named = word in ("duration", "elapsed", "latency") or _measured_ms(found[1])
         if mask & DURATION and named and between[0] in ':="':
             number = _NUMBER.match(text, at).end()
             if not re.compile(rf"[\w.:]| ?{_UNIT}", re.ASCII).match(text, number):
@@ -285,16 +364,35 @@ class _Scan:
         text = self.text
         if re.compile(r"\w", re.ASCII).match(text, end):
             return False
-        if text[:at].endswith("(") and text[end : end + 1] == ")":
+        pieces = re.findall(rf"(\d+)(\.\d+)?+{_GAP}({_UNIT})", text[at:end], re.ASCII)
+        precise = any(fraction or unit in ("ns", "us", "\u00b5s", "\u03bcs", "ms") for _, fraction, unit in pieces)
+        coarse = re.match("h|m(?!s)", pieces[-1][2])
+        if text[:at].endswith("(") and text[end : end + 1] == ")" and not coarse:
             return True
-        if text.startswith(" elapsed", end):
-            return True
-        found = _LABEL.search(text[:at])
-        words = ("in", "took", "elapsed", "duration", "latency", "time", "real", "user", "sys", "after")
-        if found[2] and (found[1].lower() in words or (len(found[1]) > 3 and found[1].endswith("_ms"))):
+        if re.compile(r"[ \t]+elapsed").match(text, end) or self.labels_duration(at, precise):
             return True
         line = text[text.rfind("\n", 0, at) + 1 :]
         return text[:at].endswith("\t") and text[end : end + 1] in ("", "\n") and line.startswith(("ok ", "FAIL\t"))
+
+    def labels_duration(self, at: int, precise: bool) -> bool:
+        found = _LABEL.search(self.text[:at])
+        word = found[1].lower()
+        if not found[2]:
+            return False
+        if word in ("took", "elapsed", "duration", "latency") or _measured_ms(found[1]):
+            return True
+        if word in ("real", "user", "sys"):
+            return _opens_line(self.text, found.start())
+        before = re.search(r"(\w*)[ \t]*\Z", self.text[: found.start()], re.ASCII)[1].lower()
+        if word == "time":
+            return _opens_line(self.text, found.start()) or before in _TIMED
+        return word == "in" and (before not in _FUTURE if precise else before in _MEASURED)
+
+
+def _written(found: re.Match[str]) -> str:
+    """Return what canonical text has for a character that it escapes, as long."""
+    c = found.group()
+    return c * (2 if c in '\b\t\n\f\r"\\' else 1 if c >= "\ud800" else 6)
 
 
 def _looks_random(text: str) -> bool:
@@ -326,6 +424,8 @@ class Masks:
         """Return a string's text without what is volatile."""
         if mask & WRAPPER_NONCE:
             text = self.nonces(text)
+        if self.key_kinds(key or "") == CURSOR:
+            return text
         if mask & ANSI:
             text = self.clean(text)
         if not mask & ~WRAPPER_NONCE:
@@ -343,26 +443,34 @@ class Masks:
         return None if text.startswith("-") else self.whole(text, mask & ~BINARY, key)
 
     def clean(self, text: str) -> str:
-        out: list[str] = []
-        at = 0
+        """Return what a reader sees of text that moves about in its lines."""
+        done: list[str] = []
+        line: list[str] = []
+        column = at = 0
         while at < len(text):
             c = text[at]
             if c == "\x1b":
-                at = _ESCAPE.match(text, at).end()
+                found = _ESCAPE.match(text, at)
+                at = found.end()
+                digits = re.sub("[^0-9]", "", found[1] or "")
+                if found[2] == "K" and int(digits or 0) in (0, 2):
+                    del line[0 if int(digits or 0) else column :]
+                elif found[2] == "G":
+                    column = max(int(digits or 0) - 1, 0)
                 continue
             at += 1
             if c == "\r":
-                while text[at : at + 1] == "\r":
-                    at += 1
-                if text[at : at + 1] not in ("", "\n"):
-                    while out and out[-1] != "\n":
-                        out.pop()
+                column = 0
             elif c == "\b":
-                if out and out[-1] != "\n":
-                    out.pop()
+                column = max(column - 1, 0)
+            elif c == "\n":
+                done += [*line, c]
+                line, column = [], 0
             else:
-                out.append(c)
-        return "".join(out)
+                column = min(column, len(line))
+                line[column : column + 1] = [c]
+                column += 1
+        return "".join(done + line)
 
     def nonces(self, text: str) -> str:
         start = re.compile(r"<<<EXTERNAL_UNTRUSTED_CONTENT id=(\\*)\"([0-9a-f]{16})(\\*)\">>>")
@@ -415,8 +523,9 @@ class Masks:
     def key_kinds(key: str) -> int:
         if not 2 <= len(key.encode("utf-8", "surrogatepass")) <= 32 or not re.search("[A-Za-z]\\Z", key):
             return 0
-        plain = re.sub("[_-]", "", key)
-        plain = "".join(c.lower() if c.isascii() else c for c in plain)
+        plain = _plain(key)
+        if _CURSOR.search(plain):
+            return CURSOR
         if plain in ("pid", "ppid", "processid"):
             return PROCESS_ID
         if plain in ("attempt", "attempts", "retry", "retries", "retrycount", "attemptnumber"):
@@ -427,7 +536,7 @@ class Masks:
             return EPOCH
         if plain in ("data", "blob"):
             return BINARY
-        if re.search(r"(?:M|.[_-]m)s\Z", key) and "timeout" not in plain:
+        if re.search(r"(?:M|.[_-]m)s\Z", key) and not _LIMIT.search(plain):
             return EPOCH if plain in ("timestampms", "epochms") else DURATION
         if plain.endswith(("duration", "latency")) or plain.startswith(("elapsed", "latency")):
             ends = re.search("[abdefghnprstwyABDEFGHNPRSTWY]\\Z", key)

@@ -1,0 +1,241 @@
+// What a place in text may be, by what stands next to it: most places are dismissed here, in a few loads.
+#pragma once
+
+#include "mask_kinds.hpp"
+#include "mask_text.hpp"
+
+namespace loopguard {
+
+// Questions about a place; each is asked only where the characters round it allow a yes. Those about numbers first.
+enum Ask : uint32_t {
+    kAskLabelled = 1u << 0,   // a date or clock behind a word that says so
+    kAskOpening = 1u << 1,    // a date or clock that opens its line, behind blanks or a bracket
+    kAskFirst = 1u << 2,      // or at its very start
+    kAskDay = 1u << 3,        // a day behind the name of its month
+    kAskDayFirst = 1u << 4,   // or before it
+    kAskBar = 1u << 5,
+    kAskAddress = 1u << 6,
+    kAskCell = 1u << 7,
+    kAskCellFile = 1u << 8,
+    kAskCellInput = 1u << 9,
+    kAskProcess = 1u << 10,
+    kAskAttempt = 1u << 11,
+    kAskShellLine = 1u << 12,
+    kAskEpoch = 1u << 13,
+    kAskBareDuration = 1u << 14,
+    kAskSyslog = 1u << 15,
+    kAskProc = 1u << 16,
+    kAskJob = 1u << 17,
+    kAskRate = 1u << 18,
+    kAskDuration = 1u << 19,
+    kAskElapsed = 1u << 20,  // a clock that counts up
+    kAskLeft = 1u << 21,     // the rest of a progress bar
+    kAskBlanks = 1u << 22,
+    kAskAssignment = 1u << 23,
+    kAskPath = 1u << 24,
+    kAskSpinner = 1u << 25,
+    kAskUuid = 1u << 26,
+    kLabelsDuration = 1u << 31,  // no question, but what a label says of a duration
+};
+
+constexpr uint32_t kAskMoment = kAskLabelled | kAskOpening | kAskFirst;
+constexpr uint32_t kAskNamedMoment = kAskDay | kAskDayFirst;
+constexpr uint32_t kAskNumber = (1u << 22) - 1;
+constexpr uint32_t kAskAnything = (1u << 27) - 1;
+constexpr uint32_t kAskByLabel = kAskLabelled | kAskDay | kAskProcess | kAskAttempt | kAskShellLine | kAskEpoch | kAskBareDuration |
+                                 kAskElapsed | kAskLeft | kAskAssignment;
+constexpr uint32_t kAskByUnit = kAskRate | kAskDuration | kAskDayFirst;
+
+// The questions that a mask allows.
+constexpr uint32_t asks_of(uint32_t mask) {
+    uint32_t asks = 0;
+    if (mask & kTimestamp) asks |= kAskMoment | kAskNamedMoment;
+    if (mask & kDuration) asks |= kAskBareDuration | kAskDuration | kAskElapsed;
+    if (mask & kShellLine) asks |= kAskShellLine;
+    if (mask & kAddress) asks |= kAskAddress;
+    if (mask & kProcessId) asks |= kAskProcess | kAskSyslog | kAskProc | kAskJob;
+    if (mask & kNotebook) asks |= kAskCell | kAskCellFile | kAskCellInput;
+    if (mask & kProgress) asks |= kAskBar | kAskRate | kAskLeft | kAskSpinner;
+    if (mask & kAttempt) asks |= kAskAttempt;
+    if (mask & kEpoch) asks |= kAskEpoch;
+    if (mask & kWhiteSpace) asks |= kAskBlanks;
+    if (mask & kTechnicalId) asks |= kAskAssignment;
+    if (mask & kTempPath) asks |= kAskPath;
+    if (mask & kUuid) asks |= kAskUuid;
+    return asks;
+}
+
+using AskTable = std::array<uint32_t, 256>;
+
+constexpr void allow(AskTable& table, std::string_view characters, uint32_t asks) {
+    for (const char c : characters) table[static_cast<uint8_t>(c)] |= asks;
+}
+
+constexpr std::string_view kDigits = "0123456789";
+
+// By the character itself.
+constexpr AskTable make_asks_here() {
+    AskTable table{};
+    allow(table, kDigits, kAskNumber);
+    allow(table, " \t", kAskBlanks);
+    allow(table, ":=", kAskAssignment);
+    allow(table, "/", kAskPath);
+    allow(table, "-", kAskUuid);
+    allow(table, "/-\\|\xE2", kAskSpinner);
+    return table;
+}
+
+// By the one before it.
+constexpr AskTable make_asks_before() {
+    AskTable table{};
+    constexpr uint32_t kAnywhere = kAskDayFirst | kAskAddress | kAskCellFile | kAskRate | kAskDuration;
+    for (int c = 0; c < 256; ++c) {
+        table[c] = kAskPath | kAskUuid | kAskSpinner;
+        if ((kCharClass[c] & kWordChar) == 0) table[c] |= kAnywhere;
+        if (c != ' ' && c != '\t') table[c] |= kAskBlanks;
+    }
+    allow(table, std::string_view("\0\n", 2), kAskFirst);
+    allow(table, " \t[(-", kAskOpening);
+    allow(table, " \t#:=\"", kAskByLabel & ~(kAskDay | kAskAssignment));
+    allow(table, " ", kAskDay);
+    allow(table, " \t", kAskJob);
+    allow(table, "[", kAskBar | kAskCell | kAskSyslog);
+    allow(table, "-", kAskCellInput);
+    allow(table, "/", kAskProc);
+    allow(table, "degDEG\"", kAskAssignment);
+    return table;
+}
+
+// By the one before that.
+constexpr AskTable make_asks_first() {
+    AskTable table{};
+    constexpr uint32_t kOnly = kAskOpening | kAskJob | kAskCellInput;
+    for (uint32_t& asks : table) asks = kAskAnything & ~kOnly;
+    allow(table, std::string_view(" \t\n\0-", 5), kAskOpening);
+    allow(table, "] \t", kAskJob);
+    allow(table, "t", kAskCellInput);
+    return table;
+}
+
+// By the character behind a number's digits, or behind any other character.
+constexpr AskTable make_asks_behind() {
+    AskTable table{};
+    for (uint32_t& asks : table) {
+        asks = kAskProcess | kAskAttempt | kAskEpoch | kAskBareDuration | kAskCellInput | kAskAssignment | kAskUuid | kAskRate | kAskDuration |
+               kAskLeft;
+    }
+    for (int c = 0xA0; c < 0xA4; ++c) table[c] |= kAskSpinner;
+    allow(table, ":", kAskMoment | kAskBar | kAskShellLine | kAskElapsed);
+    allow(table, "-/", kAskMoment);
+    allow(table, "/", kAskProc);
+    allow(table, " ,", kAskDay);
+    allow(table, " ", kAskDayFirst);
+    allow(table, std::string_view("\0\n \t", 4), kAskJob | kAskBlanks | kAskSpinner);
+    allow(table, "\\", kAskSpinner);
+    allow(table, "x", kAskAddress);
+    allow(table, "]", kAskCell | kAskSyslog);
+    allow(table, ".", kAskCellFile);
+    allow(table, "tv", kAskPath);
+    return table;
+}
+
+// By how many digits there are, up to eight.
+constexpr std::array<uint32_t, 9> make_asks_by_size() {
+    std::array<uint32_t, 9> table{};
+    for (size_t size = 0; size <= 8; ++size) {
+        uint32_t asks = kAskAnything & ~(kAskMoment | kAskNamedMoment | kAskAddress | kAskCellFile | kAskEpoch | kAskBar | kAskElapsed);
+        if (size <= 2) asks |= kAskMoment | kAskNamedMoment | kAskElapsed;
+        if (size == 4) asks |= kAskMoment;
+        if (size <= 3) asks |= kAskBar;
+        if (size == 1) asks |= kAskAddress;
+        if (size >= 6) asks |= kAskCellFile;
+        if (size == 8) asks |= kAskEpoch;
+        table[size] = asks;
+    }
+    return table;
+}
+
+// By the unit's first character behind a number and one blank or none.
+constexpr AskTable make_asks_by_unit() {
+    AskTable table{};
+    allow(table, "numsh\xC2\xCE.", kAskDuration);
+    allow(table, "iskKMGTbB.", kAskRate);
+    allow(table, "JFMASOND", kAskDayFirst);
+    // There are more blanks before it.
+    allow(table, " \t", kAskRate | kAskDuration);
+    return table;
+}
+
+// A letter's number from 1 on, 0 for what is none.
+constexpr std::array<uint8_t, 256> make_letter_numbers() {
+    std::array<uint8_t, 256> table{};
+    for (int c = 'a'; c <= 'z'; ++c) table[c] = table[c - 32] = static_cast<uint8_t>(c - 'a' + 1);
+    return table;
+}
+
+// By the last two letters of the label before it, in either case.
+constexpr std::array<uint32_t, 27 * 27> make_asks_by_label() {
+    std::array<uint32_t, 27 * 27> table{};
+    const auto allow_ending = [&table](std::string_view words, uint32_t asks) {
+        for (size_t at = 0; at + 1 < words.size(); at += 3) table[(words[at] - 'a' + 1) * 27 + words[at + 1] - 'a' + 1] |= asks;
+    };
+    // timestamp ts now started starting date at on time of
+    allow_ending("mp ts ow ed ng te at on me of", kAskLabelled);
+    allow_ending("an eb ar pr ay un ul ug ep ct ov ec", kAskDay);
+    allow_ending("id ss", kAskProcess);             // pid process
+    allow_ending("pt ry", kAskAttempt);             // attempt retry
+    allow_ending("ne", kAskShellLine);              // line
+    allow_ending("mp ts ch me", kAskEpoch);         // timestamp ts epoch time
+    allow_ending("on ed cy ms", kAskBareDuration);  // duration elapsed latency _ms
+    allow_ending("ed ok on", kAskElapsed);          // elapsed took duration
+    allow_ending("ta", kAskLeft);                   // eta
+    // in took elapsed duration latency time real user sys
+    allow_ending("in ok ed on cy me al er ys ms", kLabelsDuration);
+    allow_ending("id ce ag", kAskAssignment);       // request_id nonce etag
+    // request_i_d counts too.
+    for (const char c : {'d', 'e', 'g'}) table[c - 'a' + 1] |= kAskAssignment;
+    return table;
+}
+
+inline constexpr AskTable kAsksHere = make_asks_here();
+inline constexpr AskTable kAsksBefore = make_asks_before();
+inline constexpr AskTable kAsksFirst = make_asks_first();
+inline constexpr AskTable kAsksBehind = make_asks_behind();
+inline constexpr AskTable kAsksByUnit = make_asks_by_unit();
+inline constexpr std::array<uint32_t, 9> kAsksBySize = make_asks_by_size();
+inline constexpr std::array<uint8_t, 256> kLetterNumber = make_letter_numbers();
+inline constexpr std::array<uint32_t, 27 * 27> kAsksByLabel = make_asks_by_label();
+
+inline const uint8_t* behind_digits(const uint8_t* at) {
+    unsigned count = 8;
+    for (; count == 8; at += count) count = leading_digits(load_eight(at));
+    return at;
+}
+
+// What is left to ask of a place in text by the characters next to it, out of what is `allowed`; no branch depends on the text.
+inline uint32_t asks_at(const uint8_t* at, uint32_t allowed) {
+    const unsigned digits = leading_digits(load_eight(at));
+    uint8_t next = at[digits + (digits == 0)];
+    if (__builtin_expect(digits == 8, 0)) next = *behind_digits(at);
+    return allowed & kAsksHere[at[0]] & kAsksBefore[at[-1]] & kAsksFirst[at[-2]] & kAsksBehind[next] & kAsksBySize[digits];
+}
+
+// What is left of that by the unit behind a number and the label before it, with what the label says.
+inline uint32_t asks_left(const uint8_t* at, uint32_t asks) {
+    if (asks & kAskByUnit) {
+        const uint8_t* const behind = behind_digits(at);
+        asks &= kAsksByUnit[behind[*behind == ' ']] | ~kAskByUnit;
+    }
+    if ((asks & kAskJob) && at[-2] != ']' && at[-3] != ']' && !is_blank(at[-3])) asks &= ~uint32_t{kAskJob};
+    if ((asks & (kAskByLabel | kAskDuration)) == 0) return asks;
+    // The label stands behind one to three separators; behind more it may be any.
+    const unsigned one = is_separator(at[-1]);
+    const unsigned two = one & static_cast<unsigned>(is_separator(at[-2]));
+    const unsigned three = two & static_cast<unsigned>(is_separator(at[-3]));
+    const unsigned four = three & static_cast<unsigned>(is_separator(at[-4]));
+    const uint8_t* const label = at - (one + two + three);
+    const uint32_t labelled = kAsksByLabel[kLetterNumber[label[-2]] * 27u + kLetterNumber[label[-1]]] | (0u - four);
+    return (asks & (labelled | ~kAskByLabel)) | (labelled & kLabelsDuration);
+}
+
+}  // namespace loopguard
