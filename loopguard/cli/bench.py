@@ -28,7 +28,7 @@ def hash_(
     path: Annotated[
         str, typer.Argument(metavar="PATH", help="A file or folder; a .jsonl file is one document a line.")
     ],
-    mask: Annotated[str, typer.Option(metavar="default|KIND,…", help="Kinds of volatile text to mask.")] = "",
+    mask: Annotated[str | None, typer.Option(metavar="default|KIND,…", help="Kinds of volatile text to mask.")] = None,
     seconds: Annotated[float, typer.Option(min=0.1, help="How long to measure.")] = 2.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON object.")] = False,
 ) -> int:
@@ -36,7 +36,7 @@ def hash_(
     from loopguard._core import features, fingerprint
     from loopguard.cli.masks import bits_of
 
-    bits = bits_of(mask)
+    bits = 0 if mask is None else bits_of(mask)
     documents = _documents(path)
     size = sum(map(len, documents))
     clock = time.perf_counter_ns

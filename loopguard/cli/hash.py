@@ -24,8 +24,8 @@ def command(
         list[str] | None, typer.Argument(metavar="FILE|-…", help="JSON texts, one a file, or - for standard input.")
     ] = None,
     mask: Annotated[
-        str, typer.Option(metavar="default|KIND,…", help="Kinds of volatile text to mask; --explain lists them.")
-    ] = "",
+        str | None, typer.Option(metavar="default|KIND,…", help="Kinds of volatile text to mask; --explain lists them.")
+    ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show what was masked, and list the kinds.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
 ) -> int:
@@ -33,7 +33,7 @@ def command(
     from loopguard._core import inspect
     from loopguard.model import Flag
 
-    bits = bits_of(mask)
+    bits = 0 if mask is None else bits_of(mask)
     if not paths and not explain:
         raise Failure("nothing to hash: name a FILE, or - for standard input")
     for path in paths or ():

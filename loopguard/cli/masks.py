@@ -16,6 +16,8 @@ def bits_of(names: str) -> int:
         if name not in kinds:
             raise Failure(f"--mask: unknown kind `{name}` (known: {', '.join(kinds)})")
         bits |= kinds[name]
+    if not bits:
+        raise Failure(f"--mask: no kind is named (known: {', '.join(kinds)})")
     return bits
 
 

@@ -79,6 +79,14 @@ def test_masks_are_named(loopguard: Loopguard, document: Path, mask: str) -> Non
     assert json.loads(out)["canonical"] == NONCE.decode().replace("0123456789abcdef", "0" * 16)
 
 
+@pytest.mark.parametrize("mask", ["", " , "])
+def test_a_mask_without_a_kind_is_refused(loopguard: Loopguard, document: Path, mask: str) -> None:
+    code, _, err = loopguard("hash", "--mask", mask, document)
+
+    assert code == 2
+    assert "--mask: no kind is named (known: default, wrapper_nonce," in err
+
+
 def test_explain_lists_the_kinds(loopguard: Loopguard) -> None:
     code, out, _ = loopguard("hash", "--explain")
 
