@@ -13,8 +13,7 @@ client-node: setup $(PROTOS_VENV)/.installed $(NODE_MARK) ## check the client fo
 	@$(NODE_CLIENT)/generate.sh --check
 	@cd $(NODE_CLIENT) && npm run --silent clean && npm run --silent build:all && npm run --silent lint
 	@cd $(NODE_CLIENT) && npm test --silent
-	@tools/with-server.sh node $(NODE_CLIENT)/build/conformance/main.js \
-	  conformance/canon.jsonl conformance/wire.jsonl conformance/detect.jsonl
+	@tools/with-server.sh $(NODE_CLIENT)/check-with-server.sh
 
 node-stubs: $(PROTOS_VENV)/.installed $(NODE_MARK)
 	@$(NODE_CLIENT)/generate.sh

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { canonicalize, fingerprint, inspect } from "../src/index.js";
-import { randomDocument, seeded, slowCanonical } from "./documents.js";
+import { seeded } from "../conformance/seeded.js";
+import { randomDocument, slowCanonical } from "./documents.js";
 
 function written(text: string | Uint8Array): string {
   return Buffer.from(canonicalize(text)).toString();

@@ -1,16 +1,5 @@
 /** Random JSON documents without anything odd, and their canonical form the slow way. */
 
-/** A source of numbers in [0, 1) that is the same each time (mulberry32). */
-export function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /** RFC 8785 of a value, as its text has it. */
 export function slowCanonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(slowCanonical).join(",")}]`;
