@@ -78,4 +78,4 @@ protos: $(PROTOS_VENV)/.installed ## regenerate loopguard/v1 and the clients' st
 clean: ## remove what was built; the virtual environments stay
 	rm -rf build dist *.egg-info loopguard/_*.cpp loopguard/*.so $(VENV)/.built
 
--include native.mk fleet.mk clients/clients.mk
+-include native.mk stores.mk fleet.mk clients/clients.mk

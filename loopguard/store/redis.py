@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 from binascii import crc32
 from typing import TYPE_CHECKING, Any, Final
@@ -15,11 +16,12 @@ from redis.exceptions import NoScriptError, RedisError
 from loopguard.store.interface import Claim, Deletion, Held, Save, StoreUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
     #: Indexes of runs that one call of a script is for, with their keys and its arguments.
     Part = tuple[list[int], list[str], list[Any]]
 
+_FAILURES: Final = (RedisError, OSError, TimeoutError)
 #: A server that doesn't answer in this time is away.
 _ANSWER_S: Final = 2.0
 _CONNECT_S: Final = 1.0
@@ -27,6 +29,8 @@ _CONNECT_S: Final = 1.0
 _GRAVE_MS: Final = 60_000
 #: Keys of one bucket share a slot of a cluster, and one call of a script is for one slot.
 _BUCKETS: Final = 1024
+#: So many calls at once; each takes a connection.
+_CALLS: Final = 32
 #: Longer calls of a script would hold up the other clients of the server.
 _RUNS_PER_CALL: Final = 256
 
@@ -82,8 +86,11 @@ class RedisStore:
         scheme, _, rest = address.partition("://")
         self._is_cluster = scheme.endswith("+cluster")
         self._address = f"{scheme.removesuffix('+cluster')}://{rest}"
+        # While a cluster's client finds its nodes anew, it may write to a connection that it has just closed.
+        self._failures = (*_FAILURES, AttributeError) if self._is_cluster else _FAILURES
         self._ttl_ms = str(round(ttl_s * 1000))
-        self._client: Any = None
+        self._line: _Line | None = None
+        self._connecting = asyncio.Lock()
         self._digests: dict[str, str] = {}
 
     def _connect(self) -> Any:
@@ -95,10 +102,7 @@ class RedisStore:
 
     async def start(self) -> None:
         """Connect, and see whether anybody answers."""
-        await self._do(self._ping)
-
-    async def _ping(self) -> None:
-        await self._client.ping()
+        await self._do(lambda server: server.ping())
 
     async def claim(self, runs: Sequence[Held]) -> list[Claim]:
         """Take runs over: raise their epochs, and load what others wrote of them since."""
@@ -120,9 +124,9 @@ class RedisStore:
 
     async def close(self) -> None:
         """Let go of the connections."""
-        connected, self._client = self._client, None
-        if connected is not None:
-            await connected.aclose()
+        line, self._line = self._line, None
+        if line is not None:
+            await line.close()
 
     async def _script(
         self, script: str, kept_ms: str, runs: Sequence[Any], arguments: Callable[[Any], Iterable[Any]]
@@ -131,13 +135,17 @@ class RedisStore:
         parts = self._parts(kept_ms, runs, arguments)
         said: list[Any] = [None] * len(runs)
 
-        async def all_parts() -> None:
-            if len(parts) == 1:
-                answers = [await self._call(script, *parts[0][1:])]
-            else:
-                answers = await asyncio.gather(*(self._call(script, *part[1:]) for part in parts))
-            for (indexes, *_), answer in zip(parts, answers, strict=True):
-                for index, each in zip(indexes, answer, strict=False):
+        async def all_parts(server: Any) -> None:
+            waiting = iter(parts)
+            calls = (some(server, waiting) for _ in range(min(len(parts), _CALLS)))
+            # All have to be over before anybody lets go of the connections.
+            for failure in await asyncio.gather(*calls, return_exceptions=True):
+                if failure is not None:
+                    raise failure
+
+        async def some(server: Any, waiting: Iterator[Part]) -> None:
+            for indexes, keys, told in waiting:
+                for index, each in zip(indexes, await self._call(server, script, keys, told), strict=False):
                     said[index] = each
 
         await self._do(all_parts)
@@ -157,33 +165,61 @@ class RedisStore:
             part[2].extend(arguments(run))
         return parts
 
-    async def _call(self, script: str, keys: list[str], arguments: list[Any]) -> Any:
+    async def _call(self, server: Any, script: str, keys: list[str], arguments: list[Any]) -> Any:
         digest = self._digests.get(script)
         if digest is not None:
             try:
-                return await self._client.evalsha(digest, len(keys), *keys, *arguments)
+                return await server.evalsha(digest, len(keys), *keys, *arguments)
             except NoScriptError:
                 pass
         # A server that was restarted, or another node of the cluster, does not know it yet.
-        answer = await self._client.eval(script, len(keys), *keys, *arguments)
-        self._digests[script] = _sha1(script)
+        answer = await server.eval(script, len(keys), *keys, *arguments)
+        self._digests[script] = hashlib.sha1(script.encode(), usedforsecurity=False).hexdigest()
         return answer
 
-    async def _do(self, work: Callable[[], Awaitable[None]]) -> None:
+    async def _do(self, work: Callable[[Any], Awaitable[Any]]) -> None:
         try:
-            if self._client is None:
-                self._client = self._connect()
-            await work()
-        except (RedisError, OSError, TimeoutError) as failure:
+            line = await self._line_up()
+        except _FAILURES as failure:
+            raise _unavailable(failure) from None
+        line.users += 1
+        try:
+            await work(line.client)
+        except self._failures as failure:
             # A primary that was demoted answers too, so that only a new connection leads to the new one.
-            await self._drop()
-            raise StoreUnavailable(f"redis: {failure or type(failure).__name__}") from None
+            if self._line is line:
+                self._line = None
+            raise _unavailable(failure) from None
+        finally:
+            line.users -= 1
+            if self._line is not line and not line.users:
+                await line.close()
 
-    async def _drop(self) -> None:
-        try:
-            await self.close()
-        except (RedisError, OSError, TimeoutError):
-            return
+    async def _line_up(self) -> _Line:
+        async with self._connecting:
+            if self._line is None:
+                line = _Line(self._connect())
+                if self._is_cluster:
+                    # Many calls at once would each do it.
+                    await line.client.initialize()
+                self._line = line
+            return self._line
+
+
+class _Line:
+    """A client and how many use it now."""
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        self.users = 0
+
+    async def close(self) -> None:
+        with contextlib.suppress(*_FAILURES):
+            await self.client.aclose()
+
+
+def _unavailable(failure: Exception) -> StoreUnavailable:
+    return StoreUnavailable(f"redis: {str(failure) or type(failure).__name__}")
 
 
 def _key(tenant: str, run_id: str) -> tuple[str, int]:
@@ -191,7 +227,3 @@ def _key(tenant: str, run_id: str) -> tuple[str, int]:
     name = f"{len(tenant)}:{tenant}:{run_id}"
     bucket = crc32(name.encode()) % _BUCKETS
     return f"loopguard:{{{bucket}}}:{name}", bucket
-
-
-def _sha1(script: str) -> str:
-    return hashlib.sha1(script.encode(), usedforsecurity=False).hexdigest()
