@@ -303,12 +303,13 @@ class RunSession:
         self.late = False
         last = opened.last_seq
         outbox = self._outbox
-        if first and next(iter(outbox.entries), 1) == 1:
+        if first and outbox.oldest == 1:
             outbox.renumber(last + 1, outbox.entries.values())
             outbox.answered = last
         elif opened.rebuilt:
             self._rebuild()
-        elif not outbox.resume(last):
+        # Numbers that were given before the server told its own mean nothing to a run that it knows.
+        elif first or not outbox.resume(last):
             self._start_rebuild(last)
             return
         outbox.confirmed = outbox.next - 1
@@ -335,8 +336,8 @@ class RunSession:
         unanswered = [entry for seq, entry in outbox.entries.items() if seq > outbox.answered]
         kept = [self._entry(History(records), None)]
         for entry in unanswered:
-            if isinstance(entry.frame, Outcome):
-                # Its call belongs to the lost run, and the history tells of it.
+            if isinstance(entry.frame, Outcome) or entry.report is not None:
+                # Its call belongs to a lost run, and the history tells of it.
                 self._resolve(entry, Verdict(entry.report or entry.frame.call_id))
             elif entry.future is not None or not isinstance(entry.frame, CallBatch):
                 kept.append(entry)

@@ -97,7 +97,10 @@ class AsyncGuardRun(RunFace):
 
 async def _settled(future: asyncio.Future[Any], patience_s: float | None) -> None:
     """Wait until `future` is done, or `patience_s` seconds."""
-    if patience_s != 0 and not future.done():
+    if patience_s == 0:
+        # A caller that waits for nothing else would keep the loop from ever reaching the guard again.
+        await asyncio.sleep(0)
+    elif not future.done():
         await asyncio.wait((future,), timeout=patience_s)
 
 
