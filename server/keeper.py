@@ -252,7 +252,7 @@ class Keeper:
     async def claim(self, runs: Sequence[Key]) -> dict[Key, int]:
         """Take runs over before they are resumed, and load what others wrote; return the epochs that are granted.
 
-        Where the store is away, what is known here has to do; a run that isn't known here waits for its return.
+        They wait for a store that is away. Where it has been away for long, what is known here has to do.
         """
         while not self._sessions.draining:
             if self.up:
@@ -260,9 +260,8 @@ class Keeper:
                     return await self._claims.claim(runs)
                 except (StoreUnavailable, TimeoutError) as failure:
                     self._failed("claim", failure)
-            # A client has forgotten what was durable: to open its run empty would be a loss for good.
-            known = all(self._sessions.find(run_id, tenant) for tenant, run_id in runs)
-            if known or not await self._presence.returned():
+            # A client has forgotten what was durable. What is here may be older, if others had the run meanwhile.
+            if not await self._presence.returned():
                 break
         return {}
 

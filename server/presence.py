@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from typing import Final
 
-#: How long a store may be away before runs that only it has don't wait for it any more.
+#: How long a store may be away before runs that are resumed don't wait for it any more.
 _PATIENCE_S: Final = 10.0
 
 
