@@ -72,9 +72,27 @@ inline uint32_t key_kinds(const uint8_t* key, size_t size) {
     return names_technical_id(key, size) ? uint32_t{kTechnicalId} : 0;
 }
 
-// The same from the cache.
+// Pairs of letters in either case, by their numbers; 0 is no letter.
+using LetterPairs = std::array<bool, 27 * 27>;
+
+constexpr LetterPairs make_pairs(std::string_view pairs, bool beside_no_letter) {
+    LetterPairs table{};
+    for (size_t at = 0; at + 1 < pairs.size(); at += 3) table[(pairs[at] - 'a' + 1) * 27 + pairs[at + 1] - 'a' + 1] = true;
+    for (size_t i = 0; beside_no_letter && i < 27; ++i) table[i] = table[i * 27] = true;
+    return table;
+}
+
+// How the keys end that `key_kinds` knows: pid elapsed ts retries _ms attempt retryCount startedAt retry attemptNumber timestamp epoch
+// now asOf time data blob duration latency nonce etag cursor token before offset.
+inline constexpr LetterPairs kKeyEndings = make_pairs("id ed ts es ms pt nt at ry er mp ch ow of me ta ob on cy ce ag or en re et", true);
+// And how those begin that may end in another way: elapsed latency.
+inline constexpr LetterPairs kKeyBeginnings = make_pairs("el la", true);
+
+inline bool is_pair(const LetterPairs& pairs, const uint8_t* text) { return pairs[kLetterNumber[text[0]] * 27u + kLetterNumber[text[1]]]; }
+
+// The same from the cache, where most keys don't even get.
 inline uint32_t key_kinds(const uint8_t* key, size_t size, KeyCache& cache) {
-    if (size < 2) return 0;
+    if (size < 2 || !(is_pair(kKeyEndings, key + size - 2) || is_pair(kKeyBeginnings, key))) return 0;
     if (size > 16) return key_kinds(key, size);
     uint64_t head = 0;
     uint64_t tail = 0;
