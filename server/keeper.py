@@ -30,7 +30,7 @@ _log = logging.getLogger("loopguard.server")
 #: How long changes are gathered for a commit: longer ones make fewer snapshots of a busy run.
 COMMIT_S: Final = 0.02
 #: So many snapshots are made before waiting frames get their turn, and go to the store at once.
-_SLICE: Final = 2
+_SLICE: Final = 4
 _BATCH: Final = 256
 #: What is noted for a store that is away; beyond it, what has ended expires there by itself.
 _MOST_NOTED: Final = 50_000

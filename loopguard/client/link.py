@@ -19,6 +19,7 @@ from loopguard.model import Answer, GoAway
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from loopguard.client.routing import Router
     from loopguard.model import Refusal
 
 _log = logging.getLogger("loopguard.client")
@@ -34,6 +35,8 @@ FRAME_WRAPPING_BYTES: Final = 6
 RUN_ID_METADATA: Final = "loopguard-run-id"
 RUN_ID_METADATA_BYTES: Final = 256
 
+#: gRPC's code for a server that can't be reached.
+_UNAVAILABLE: Final = 14
 #: gRPC's codes with which trying again is of no use: INVALID_ARGUMENT, PERMISSION_DENIED, FAILED_PRECONDITION, ABORTED,
 #: UNIMPLEMENTED, UNAUTHENTICATED.
 FINAL_CODES: Final = frozenset({3, 7, 9, 10, 12, 16})
@@ -83,7 +86,10 @@ class Link:
         self._answered = False
         self._leaving = False
         self._restart = False
+        self._unavailable = False
         self._error: LoopguardError | None = None
+        #: Runs that belong on another node, as the server has said.
+        self.moving: list[RunSession] = []
         #: The messages of this stream that have no answer yet, by the numbers of their frames.
         self._written: deque[list[tuple[RunSession, range]]] = deque()
 
@@ -123,6 +129,7 @@ class Link:
     def connected(self) -> None:
         """Begin on a new stream."""
         self._streaming, self._answered, self._leaving, self._restart = True, False, False, False
+        self._unavailable = False
         self._written.clear()
         for session in self.sessions.values():
             session.connected()
@@ -146,6 +153,7 @@ class Link:
 
     def ended(self, refusal: Refusal) -> bool:
         """Note how the stream ended; return whether to try again."""
+        self._unavailable = refusal.code == _UNAVAILABLE
         if refusal.code not in FINAL_CODES:
             if refusal.reason == Reason.TOO_LARGE:
                 self._refuse_first()
@@ -162,6 +170,40 @@ class Link:
                 session.refuse(numbers, InvalidFrame(Reason.TOO_LARGE, "the server takes no message of this size"))
             if awaited:
                 return
+
+    @property
+    def answered(self) -> bool:
+        """Whether the server has taken a run on this stream."""
+        return self._answered
+
+    @property
+    def leaving(self) -> bool:
+        """Whether the server has said that it goes."""
+        return self._leaving
+
+    @property
+    def lost_its_server(self) -> bool:
+        """Whether the stream has ended because nobody was there, or would not be any more."""
+        return self._leaving or (self._unavailable and not self._answered)
+
+    def seek(self, router: Router) -> str:
+        """Return the endpoint of the link's only run."""
+        session = next(iter(self.sessions.values()))
+        endpoint, session.redirect = session.redirect or router.place(session.request.run_id), ""
+        return endpoint
+
+    def take_moving(self) -> list[RunSession]:
+        """Return the runs that belong on another node; they are here no more."""
+        moving, self.moving = self.moving, []
+        return moving
+
+    def hand_over(self) -> list[RunSession]:
+        """Give away all runs, for another link to take."""
+        runs = list(self.sessions.values())
+        for session in runs:
+            self.remove(session)
+            session.lost()
+        return runs
 
     @property
     def finished(self) -> bool:
@@ -246,6 +288,10 @@ class Link:
             self.state, self._answered = State.UP, True
             self.backoff.reset()
         if session.wants_stream:
+            if self.many and session.redirect:
+                self.remove(session)
+                self.moving.append(session)
+                return
             if self.many:
                 session.connected()
             else:

@@ -44,6 +44,8 @@ _log = logging.getLogger("loopguard.client")
 BUFFER_FRAMES: Final = 1_000
 BUFFER_BYTES: Final = 8 << 20
 _HISTORY_SIZE = 30
+#: Nodes that send a run to each other would do so for ever.
+_REDIRECTS: Final = 5
 #: What a frame's number takes at most, and what a message of many runs wraps around one run with one frame.
 _NUMBER_BYTES: Final = 11
 _WRAPPING_BYTES: Final = 24
@@ -90,6 +92,10 @@ class RunSession:
         self._told = 0
         #: The stream can't go on with this run; a new one has to be opened.
         self.wants_stream = False
+        #: Where the server says that the run belongs; the stream goes there next.
+        self.redirect = ""
+        #: How often that was said since the run was opened last.
+        self._redirects = 0
         #: The answer to a frame is overdue.
         self.late = False
         self.open_future: Future | None = None
@@ -251,9 +257,14 @@ class RunSession:
         if ended.reason in (EndReason.SUPERSEDED, EndReason.PROTOCOL):
             refusal = ended.refusal
             self.end(RunRefused(refusal.reason if refusal else str(ended.reason), refusal.message if refusal else ""))
+        elif ended.reason is EndReason.WRONG_NODE and self._redirects >= _REDIRECTS:
+            self.end(RunRefused(str(ended.reason), f"sent from node to node {self._redirects} times"))
         else:
             self.lost()
             self.wants_stream = True
+            if ended.reason is EndReason.WRONG_NODE:
+                self._redirects += 1
+                self.redirect = ended.endpoint
 
     def _take_answer(self, answer: Answer) -> None:
         self.late = False
@@ -295,6 +306,7 @@ class RunSession:
 
     def _take_opened(self, opened: Opened) -> None:
         first, self.opened = self.opened is None, opened
+        self._redirects = 0
         self._untold -= self._told
         self._told = 0
         self.limits = or_assumed(opened.limits)

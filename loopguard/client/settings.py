@@ -59,7 +59,7 @@ class Settings:
 
     def __init__(
         self,
-        target: str,
+        target: str | Sequence[str],
         *,
         deadline_s: float = DEADLINE_S,
         on_unavailable: OnUnavailable | str = OnUnavailable.ALLOW,
@@ -72,12 +72,15 @@ class Settings:
         now: Callable[[], float] = time.monotonic,
         random: Callable[[], float] = random.random,
     ) -> None:
-        """Name the guard.
+        """Name the guard, or the endpoints of several nodes: each run has its own, and moves when that is lost.
 
         `deadline_s` is how long a call may take before `on_unavailable` says what to do. With `many` all runs share one
         stream, which is what a gateway with many runs wants.
         """
-        self.target = target
+        self.endpoints = (target,) if isinstance(target, str) else tuple(target)
+        if not self.endpoints:
+            raise ValueError("a client needs an endpoint at least")
+        self.target = self.endpoints[0]
         self.on_unavailable = OnUnavailable(on_unavailable)
         self.many = many
         self.metadata = tuple(metadata)
@@ -126,7 +129,8 @@ class Settings:
         """Return the link of a new stream."""
         return Link(
             many=self.many,
-            patient=self.on_unavailable is OnUnavailable.WAIT,
+            # Of several endpoints another one may answer in time.
+            patient=self.on_unavailable is OnUnavailable.WAIT or len(self.endpoints) > 1,
             backoff=Backoff(self.random),
         )
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import time
 from typing import TYPE_CHECKING, Any, Self
 
 import grpc
 import grpc.aio
 
+from loopguard.client.routing import Router
 from loopguard.client.session import Phase, RunSession
 from loopguard.client.settings import RunFace, Settings, refusal_of
 from loopguard.errors import GuardUnavailable, InternalError, LoopguardError
@@ -27,10 +29,13 @@ _log = logging.getLogger("loopguard.client")
 class AsyncGuardRun(RunFace):
     """One run, opened by `AsyncGuardClient.open_run`. Methods may be called by several tasks of one loop."""
 
-    def __init__(self, client: AsyncGuardClient, stream: _Stream, session: RunSession) -> None:
+    def __init__(self, client: AsyncGuardClient, session: RunSession) -> None:
         self._client = client
-        self._stream = stream
         self._session = session
+
+    @property
+    def _stream(self) -> _Stream:
+        return self._client._homes[self._session]
 
     async def judge(self, calls: Sequence[Call]) -> list[Verdict]:
         """Ask about all calls of one model response before any of them runs; one verdict a call.
@@ -67,12 +72,13 @@ class AsyncGuardRun(RunFace):
         if self._session.phase is not Phase.OVER:
             with contextlib.suppress(GuardUnavailable):
                 await self._exchange(Signal.CLOSE)
-        await self._client._let_go(self._stream, self._session)
+        await self._client._let_go(self._session)
 
     async def _exchange(self, frame: Frame) -> Any:
-        settings, stream = self._client._settings, self._stream
+        settings = self._client._settings
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         entry = self._session.submit(frame, future)
+        stream = self._stream
         stream.touch(self._session)
         patience_s = settings.patience_s(stream.link, self._session, frame)
         failure: GuardUnavailable | None = None
@@ -107,15 +113,27 @@ async def _settled(future: asyncio.Future[Any], patience_s: float | None) -> Non
 class AsyncGuardClient:
     """A client for asyncio, to be made and used inside one loop; takes the arguments of `GuardClient`."""
 
-    def __init__(self, target: str, **settings: Any) -> None:
-        self._settings = made = Settings(target, **settings)
+    def __init__(self, target: str | Sequence[str], **settings: Any) -> None:
+        self._settings = Settings(target, **settings)
+        self._router = Router(self._settings.endpoints, time.monotonic)
+        self._channels: dict[str, grpc.aio.Channel] = {}
         self._streams: set[_Stream] = set()
-        self._shared: _Stream | None = None
+        #: The streams of many runs, by their endpoints.
+        self._shared: dict[str, _Stream] = {}
+        #: The stream of each run.
+        self._homes: dict[RunSession, _Stream] = {}
         self._closed = False
-        if made.credentials is None:
-            self._channel = grpc.aio.insecure_channel(made.target, options=made.options)
-        else:
-            self._channel = grpc.aio.secure_channel(made.target, made.credentials, options=made.options)
+
+    def _channel(self, endpoint: str) -> grpc.aio.Channel:
+        channel = self._channels.get(endpoint)
+        if channel is None:
+            made = self._settings
+            if made.credentials is None:
+                channel = grpc.aio.insecure_channel(endpoint, options=made.options)
+            else:
+                channel = grpc.aio.secure_channel(endpoint, made.credentials, options=made.options)
+            self._channels[endpoint] = channel
+        return channel
 
     async def open_run(self, run_id: str, **opening: Any) -> AsyncGuardRun:
         """Open a run; see `GuardClient.open_run`. The result is an asynchronous context manager too."""
@@ -126,24 +144,36 @@ class AsyncGuardClient:
         await _settled(future, self._settings.patience_s(stream.link, session))
         answer = future.result() if future.done() else None
         if isinstance(answer, LoopguardError):
-            await self._let_go(stream, session)
+            await self._let_go(session)
             raise answer
-        return AsyncGuardRun(self, stream, session)
+        return AsyncGuardRun(self, session)
 
     def _stream_for(self, session: RunSession) -> _Stream:
         if self._closed:
             raise GuardUnavailable("the client is closed")
-        stream = self._shared if self._settings.many else None
+        run_id = session.request.run_id
+        endpoint = session.redirect or self._router.place(run_id) if self._settings.many else ""
+        session.redirect = ""
+        stream = self._shared.get(endpoint) if self._settings.many else None
         if stream is None:
-            stream = _Stream(self._channel, self._settings)
+            stream = _Stream(self, endpoint)
             self._streams.add(stream)
             if self._settings.many:
-                self._shared = stream
+                self._shared[endpoint] = stream
+        self._homes[session] = stream
         stream.add(session)
         return stream
 
-    async def _let_go(self, stream: _Stream, session: RunSession) -> None:
+    def _move(self, sessions: Sequence[RunSession]) -> None:
+        """Put runs where they belong now."""
+        for session in sessions:
+            self._stream_for(session)
+
+    async def _let_go(self, session: RunSession) -> None:
         session.end(GuardUnavailable(f"run `{session.request.run_id}` is closed"))
+        stream = self._homes.pop(session, None)
+        if stream is None:
+            return
         stream.link.remove(session)
         if not self._settings.many:
             self._streams.discard(stream)
@@ -155,7 +185,8 @@ class AsyncGuardClient:
         streams, self._streams = self._streams, set()
         for stream in streams:
             await stream.close()
-        await self._channel.close()
+        for channel in self._channels.values():
+            await channel.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -167,12 +198,17 @@ class AsyncGuardClient:
 
 
 class _Stream:
-    """A link with its tasks: one reads and begins anew when the stream is lost, one writes."""
+    """A link with its tasks: one reads and begins anew when the stream is lost, one writes.
 
-    def __init__(self, channel: grpc.aio.Channel, settings: Settings) -> None:
-        self.link = settings.link()
-        self._settings = settings
-        self._open: Any = channel.stream_stream(settings.method)
+    A stream of many runs has its `endpoint`; that of one run goes where the run belongs.
+    """
+
+    def __init__(self, client: AsyncGuardClient, endpoint: str) -> None:
+        self.link = client._settings.link()
+        self._client = client
+        self._settings = client._settings
+        self._router = client._router
+        self._endpoint = endpoint
         self._changed = asyncio.Event()
         self._closing = asyncio.Event()
         self._running: asyncio.Task[None] | None = None
@@ -200,24 +236,39 @@ class _Stream:
 
     async def _run(self) -> None:
         try:
-            while not self._closing.is_set() and await self._serve():
+            while not self._closing.is_set() and await self._serve_somewhere():
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._closing.wait(), self.link.backoff.next_s())
         except Exception as failure:  # noqa: BLE001 - whoever waits has to be told, whatever it was
             _log.exception("the client's task failed")
             self.link.fail(InternalError(f"the client's task failed: {failure}"))
 
-    async def _serve(self) -> bool:
+    async def _serve_somewhere(self) -> bool:
+        endpoint = self._endpoint or self.link.seek(self._router)
+        again = await self._serve(endpoint)
+        if self.link.lost_its_server:
+            self._router.failed(endpoint)
+        elif self.link.answered:
+            self._router.answered(endpoint)
+        self._client._move(self.link.take_moving())
+        if again and self._endpoint and self._router.several and self.link.lost_its_server:
+            self._client._move(self.link.hand_over())
+        return again
+
+    async def _serve(self, endpoint: str) -> bool:
         """Run one stream to its end; return whether to begin another one."""
         self.link.connected()
         self._changed.set()
-        call = self._open(metadata=(*self._settings.metadata, *self.link.metadata))
+        method: Any = self._client._channel(endpoint).stream_stream(self._settings.method)
+        call = method(metadata=(*self._settings.metadata, *self.link.metadata))
         writing = asyncio.create_task(self._write(call))
         refusal = None
         try:
             while (data := await call.read()) is not grpc.aio.EOF:
                 self.link.receive(data)
                 self._changed.set()
+                if self.link.moving:
+                    self._client._move(self.link.take_moving())
                 if self.link.wants_stream:
                     break
             else:

@@ -6,10 +6,12 @@ import concurrent.futures
 import contextlib
 import logging
 import threading
+import time
 from typing import TYPE_CHECKING, Any, Self
 
 import grpc
 
+from loopguard.client.routing import Router
 from loopguard.client.session import Phase, RunSession
 from loopguard.client.settings import RunFace, Settings, refusal_of
 from loopguard.errors import GuardUnavailable, InternalError, LoopguardError
@@ -27,10 +29,13 @@ _log = logging.getLogger("loopguard.client")
 class GuardRun(RunFace):
     """One run, opened by `GuardClient.open_run`. Methods may be called from several threads."""
 
-    def __init__(self, client: GuardClient, stream: _Stream, session: RunSession) -> None:
+    def __init__(self, client: GuardClient, session: RunSession) -> None:
         self._client = client
-        self._stream = stream
         self._session = session
+
+    @property
+    def _stream(self) -> _Stream:
+        return self._client._homes[self._session]
 
     def judge(self, calls: Sequence[Call]) -> list[Verdict]:
         """Ask about all calls of one model response before any of them runs; one verdict a call.
@@ -67,13 +72,17 @@ class GuardRun(RunFace):
         if self._session.phase is not Phase.OVER:
             with contextlib.suppress(GuardUnavailable):
                 self._exchange(Signal.CLOSE)
-        self._client._let_go(self._stream, self._session)
+        self._client._let_go(self._session)
 
     def _exchange(self, frame: Frame) -> Any:
-        settings, stream = self._client._settings, self._stream
+        settings, stream = self._client._settings, self._client._homes.get(self._session)
         future: concurrent.futures.Future[Any] = concurrent.futures.Future()
+        if stream is None:
+            raise self._session.error or GuardUnavailable(f"run `{self.run_id}` is closed")
         with stream.changed:
             entry = self._session.submit(frame, future)
+            # All streams among which runs move have one lock.
+            stream = self._client._homes.get(self._session, stream)
             stream.link.touch(self._session)
             stream.changed.notify_all()
             patience_s = settings.patience_s(stream.link, self._session, frame)
@@ -100,17 +109,31 @@ class GuardRun(RunFace):
 class GuardClient:
     """A client for threads. See `AsyncGuardClient` for asyncio; both take the same arguments."""
 
-    def __init__(self, target: str, **settings: Any) -> None:
+    def __init__(self, target: str | Sequence[str], **settings: Any) -> None:
         self._settings = Settings(target, **settings)
-        self._lock = threading.Lock()
+        # Taken while a stream's own lock is held, never the other way round.
+        self._lock = threading.RLock()
+        self._router = Router(self._settings.endpoints, time.monotonic)
+        self._channels: dict[str, grpc.Channel] = {}
         self._streams: set[_Stream] = set()
-        self._shared: _Stream | None = None
+        #: The streams of many runs, by their endpoints, and the lock of them all.
+        self._shared: dict[str, _Stream] = {}
+        self._shared_changed = threading.Condition()
+        #: The stream of each run.
+        self._homes: dict[RunSession, _Stream] = {}
         self._closed = False
-        made = self._settings
-        if made.credentials is None:
-            self._channel = grpc.insecure_channel(made.target, options=made.options)
-        else:
-            self._channel = grpc.secure_channel(made.target, made.credentials, options=made.options)
+
+    def _channel(self, endpoint: str) -> grpc.Channel:
+        with self._lock:
+            channel = self._channels.get(endpoint)
+            if channel is None:
+                made = self._settings
+                if made.credentials is None:
+                    channel = grpc.insecure_channel(endpoint, options=made.options)
+                else:
+                    channel = grpc.secure_channel(endpoint, made.credentials, options=made.options)
+                self._channels[endpoint] = channel
+            return channel
 
     def open_run(self, run_id: str, **opening: Any) -> GuardRun:
         """Open a run. Raises `InvalidConfig` or `RunRefused`; a guard that is away is no error.
@@ -129,24 +152,38 @@ class GuardClient:
         except TimeoutError:
             answer = None
         if isinstance(answer, LoopguardError):
-            self._let_go(stream, session)
+            self._let_go(session)
             raise answer
-        return GuardRun(self, stream, session)
+        return GuardRun(self, session)
 
     def _stream_for(self, session: RunSession) -> _Stream:
         with self._lock:
             if self._closed:
                 raise GuardUnavailable("the client is closed")
-            stream = self._shared if self._settings.many else None
+            many = self._settings.many
+            endpoint = session.redirect or self._router.place(session.request.run_id) if many else ""
+            stream = self._shared.get(endpoint) if many else None
             if stream is None:
-                stream = _Stream(self._channel, self._settings)
+                stream = _Stream(self, endpoint, self._shared_changed if many else threading.Condition())
                 self._streams.add(stream)
-                if self._settings.many:
-                    self._shared = stream
+                if many:
+                    self._shared[endpoint] = stream
+            if many:
+                session.redirect = ""
+            self._homes[session] = stream
         stream.add(session)
         return stream
 
-    def _let_go(self, stream: _Stream, session: RunSession) -> None:
+    def _move(self, sessions: Sequence[RunSession]) -> None:
+        """Put runs where they belong now; called with the lock of the streams of many runs."""
+        for session in sessions:
+            with contextlib.suppress(GuardUnavailable):
+                self._stream_for(session)
+
+    def _let_go(self, session: RunSession) -> None:
+        stream = self._homes.pop(session, None)
+        if stream is None:
+            return
         with stream.changed:
             session.end(GuardUnavailable(f"run `{session.request.run_id}` is closed"))
             stream.link.remove(session)
@@ -162,7 +199,8 @@ class GuardClient:
             streams, self._streams = self._streams, set()
         for stream in streams:
             stream.close()
-        self._channel.close()
+        for channel in self._channels.values():
+            channel.close()
 
     def __enter__(self) -> Self:
         return self
@@ -174,17 +212,22 @@ class GuardClient:
 
 
 class _Stream:
-    """A link with its thread: it reads, and begins anew when the stream is lost; gRPC's own thread writes."""
+    """A link with its thread: it reads, and begins anew when the stream is lost; gRPC's own thread writes.
 
-    def __init__(self, channel: grpc.Channel, settings: Settings) -> None:
-        self.link = settings.link()
+    A stream of many runs has its `endpoint`; that of one run goes where the run belongs.
+    """
+
+    def __init__(self, client: GuardClient, endpoint: str, changed: threading.Condition) -> None:
+        self.link = client._settings.link()
         #: Guards the link and its sessions; notified when there may be something to write, or when the stream closes.
-        self.changed = threading.Condition()
-        self._settings = settings
-        self._open: Any = channel.stream_stream(settings.method)
+        self.changed = changed
+        self._client = client
+        self._settings = client._settings
+        self._router = client._router
+        self._endpoint = endpoint
         self._closing = False
         self._call: Any = None
-        self._thread = threading.Thread(target=self._run, name=f"loopguard {settings.target}", daemon=True)
+        self._thread = threading.Thread(target=self._run, name=f"loopguard {self._settings.target}", daemon=True)
 
     def add(self, session: RunSession) -> None:
         with self.changed:
@@ -210,7 +253,7 @@ class _Stream:
 
     def _run(self) -> None:
         try:
-            while not self._closing and self._serve():
+            while not self._closing and self._serve_somewhere():
                 with self.changed:
                     self.changed.wait_for(lambda: self._closing, self.link.backoff.next_s())
         except Exception as failure:  # noqa: BLE001 - whoever waits has to be told, whatever it was
@@ -218,18 +261,35 @@ class _Stream:
             with self.changed:
                 self.link.fail(InternalError(f"the client's thread failed: {failure}"))
 
-    def _serve(self) -> bool:
+    def _serve_somewhere(self) -> bool:
+        with self.changed, self._client._lock:
+            if self.link.finished and not self._endpoint:
+                return False
+            endpoint = self._endpoint or self.link.seek(self._router)
+        again = self._serve(endpoint)
+        with self.changed, self._client._lock:
+            if self.link.lost_its_server:
+                self._router.failed(endpoint)
+            elif self.link.answered:
+                self._router.answered(endpoint)
+            if again and self._endpoint and self._router.several and self.link.lost_its_server:
+                self._client._move(self.link.hand_over())
+        return again
+
+    def _serve(self, endpoint: str) -> bool:
         """Run one stream to its end; return whether to begin another one."""
         over = threading.Event()
         with self.changed:
             self.link.connected()
             metadata = (*self._settings.metadata, *self.link.metadata)
-            self._call = call = self._open(self._messages(over), metadata=metadata)
+            method: Any = self._client._channel(endpoint).stream_stream(self._settings.method)
+            self._call = call = method(self._messages(over), metadata=metadata)
             self.changed.notify_all()
         try:
             for data in call:
                 with self.changed:
                     self.link.receive(data)
+                    self._client._move(self.link.take_moving())
                     self.changed.notify_all()
                     if self.link.wants_stream:
                         break
