@@ -16,6 +16,7 @@ DOCUMENTS = {
     "docs/detection.md": {"picture", "commands"},
     "docs/protocol.md": {"python", "picture"},
     "docs/security.md": {"text"},
+    "docs/scaling.md": {"python", "output"},
     "examples/envoy/README.md": {"python"},
     "deploy/README.md": {"commands"},
 }
