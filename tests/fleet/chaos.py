@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import itertools
 import json
 import shutil
 import signal
@@ -64,13 +63,11 @@ async def chaos(options: argparse.Namespace, folder: Path) -> tuple[dict[str, An
         store, config = await start_store(options.store, folder, stack)
         nodes = [build_node(f"node-{number}", folder, config, drain_grace_s=1) for number in range(options.nodes)]
         await asyncio.gather(*(stack.enter_async_context(node) for node in nodes))
-        clients = [AsyncGuardClient(target, on_unavailable="wait", options=OPTIONS) for target in targets(nodes)]
-        for client in clients:
-            stack.push_async_callback(client.close)
+        client = AsyncGuardClient([node.address for node in nodes], on_unavailable="wait", options=OPTIONS)
+        stack.push_async_callback(client.close)
         ends = time.monotonic() + options.seconds
         playing = [
-            asyncio.create_task(agent.play(client, lambda: time.monotonic() > ends, options.gap))
-            for agent, client in zip(agents, itertools.cycle(clients), strict=False)
+            asyncio.create_task(agent.play(client, lambda: time.monotonic() > ends, options.gap)) for agent in agents
         ]
         stack.callback(lambda: [task.cancel() for task in playing])
         disturbing = [disturb(node, Random(f"{options.seed}/{node.name}"), ends, faults) for node in nodes]
@@ -84,12 +81,6 @@ async def chaos(options: argparse.Namespace, folder: Path) -> tuple[dict[str, An
     report = {**vars(options), "faults": dict(faults), **asdict(counts), "ended_after_s": round(took_s, 1)}
     mistakes = [f"{agent.witness.request.run_id}: {told}" for agent in agents for told in agent.witness.mistakes]
     return report, mistakes
-
-
-def targets(nodes: Sequence[Program]) -> list[str]:
-    """Return a target for each node: gRPC goes to its first address, and to the next one when that is lost."""
-    orders = [[*nodes[first:], *nodes[:first]] for first in range(len(nodes))]
-    return [f"ipv4:{','.join(node.address for node in order)}" for order in orders]
 
 
 async def start_store(kind: str, folder: Path, stack: contextlib.AsyncExitStack) -> tuple[list[Program], str]:
