@@ -43,6 +43,7 @@ def main() -> int:
     parser.add_argument("--nodes", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--gap", type=float, default=1.0, help="seconds between two turns of a run, on average")
+    parser.add_argument("--many", action="store_true", help="all runs of a node on one stream of GuardMany")
     parser.add_argument("--store", choices=["memory", "redis"], default="redis")
     options = parser.parse_args()
     # Ended by others, it still ends what it has started.
@@ -63,7 +64,8 @@ async def chaos(options: argparse.Namespace, folder: Path) -> tuple[dict[str, An
         store, config = await start_store(options.store, folder, stack)
         nodes = [build_node(f"node-{number}", folder, config, drain_grace_s=1) for number in range(options.nodes)]
         await asyncio.gather(*(stack.enter_async_context(node) for node in nodes))
-        client = AsyncGuardClient([node.address for node in nodes], on_unavailable="wait", options=OPTIONS)
+        endpoints = [node.address for node in nodes]
+        client = AsyncGuardClient(endpoints, on_unavailable="wait", many=options.many, options=OPTIONS)
         stack.push_async_callback(client.close)
         ends = time.monotonic() + options.seconds
         playing = [
