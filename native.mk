@@ -12,15 +12,16 @@ build/fuzz/%: fuzz/%.cpp fuzz/common.hpp $(wildcard loopguard/native/*.hpp)
 	mkdir -p $(@D)
 	$(CLANGXX) $(FUZZ_FLAGS) $< -o $@ -lxxhash
 
-# Each target gets its share of FUZZ_SECONDS; what it finds is left in build/fuzz.
+# Each target gets its share of FUZZ_SECONDS; what it finds is left in build/fuzz. The messages of the protocol come on top.
 .PHONY: fuzz
-fuzz: ## fuzz the C++ headers for FUZZ_SECONDS in all
-fuzz: fuzz-tools $(FUZZ_TARGETS:%=build/fuzz/%)
+fuzz: ## fuzz the C++ headers for FUZZ_SECONDS in all, and then the reader of messages
+fuzz: setup fuzz-tools $(FUZZ_TARGETS:%=build/fuzz/%)
 	for target in $(FUZZ_TARGETS); do \
 	  mkdir -p build/fuzz/$$target.corpus && \
 	  build/fuzz/$$target -max_total_time=$$(( $(FUZZ_SECONDS) / 3 )) -max_len=4096 -timeout=10 -dict=fuzz/json.dict \
 	    -artifact_prefix=build/fuzz/$$target- -print_final_stats=1 build/fuzz/$$target.corpus fuzz/corpus/$$target || exit 1; \
 	done
+	$(BIN)/python fuzz/wire.py --seconds $$(( $(FUZZ_SECONDS) / 3 ))
 
 # A second build of the extension, so that the one in the tree stays as it is.
 .PHONY: sanitize

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the core's tests on a build of the extension with the address and undefined-behaviour sanitizers.
+# Runs the core's tests and the fuzzing of messages on a build of the extensions with the address and undefined-behaviour sanitizers.
 set -eu
 cd "$(dirname "$0")/.."
 python=$(realpath -s "${PYTHON:-python3}")
@@ -9,11 +9,17 @@ mkdir -p "$tree/tests" "$tree/fuzz"
 # A tree of its own: the sanitized extension must not get into the one that people use.
 cp -r loopguard conformance setup.py pyproject.toml README.md LICENSE "$tree/"
 cp -r tests/core "$tree/tests/"
-cp -r fuzz/corpus "$tree/fuzz/"
-rm -f "$tree"/loopguard/_core*.so "$tree"/loopguard/_core.cpp "$tree"/loopguard/_prints*.so "$tree"/loopguard/_prints.cpp
+cp -r fuzz/corpus fuzz/wire.py "$tree/fuzz/"
+rm -f "$tree"/loopguard/_*.so "$tree"/loopguard/_*.cpp
 cd "$tree"
 LOOPGUARD_SANITIZE=address,undefined "$python" setup.py -q build_ext --inplace
+
 # Python itself leaks at exit, and it is not the one that is checked here. libstdc++ has to be loaded before the sanitizer
 # looks for the function that throws.
-LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 \
-  PYTHONPATH=. PYTHONMALLOC=malloc "$python" -m pytest -q -p no:cacheprovider --import-mode=importlib -k "not busy and not flat and not memory and not builds" tests/core
+sanitized() {
+  LD_PRELOAD="$(g++ -print-file-name=libasan.so) $(g++ -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 \
+    PYTHONPATH=. PYTHONMALLOC=malloc "$python" "$@"
+}
+sanitized -m pytest -q -p no:cacheprovider --import-mode=importlib \
+  -k "not busy and not flat and not memory and not builds" tests/core
+sanitized fuzz/wire.py --seconds 20
