@@ -254,10 +254,17 @@ def other_calls() -> Iterator[tuple[str, Message]]:
         pb.FingerprintResponse(digest=DIGEST, flags=[pb.JSON_FLAG_BIGINT], canonical=b'{"a":2,"b":1}', digest_scheme=1),
     )
     yield "watch/request", pb.WatchRequest(run_ids=["r"], agent_ids=["coder"], findings_only=True)
+    yield "watch/request from the oldest event", pb.WatchRequest(oldest=True, announce=True)
+    yield "watch/request after an event", pb.WatchRequest(after=pb.EventPosition(log_id=2**63 + 1, event_id=41))
+    yield "watch/announced", pb.WatchResponse(position=pb.EventPosition(log_id=2**63 + 1, event_id=41))
     started = pb.RunStarted(parent_run_id="p", profile="openclaw", resumed=True)
     yield (
         "watch/started",
-        pb.WatchResponse(event=pb.Event(time=TIME, run_id="r", agent_id="coder", run_started=started), lost=2),
+        pb.WatchResponse(
+            event=pb.Event(time=TIME, run_id="r", agent_id="coder", run_started=started),
+            lost=2,
+            position=pb.EventPosition(log_id=2**63 + 1, event_id=42),
+        ),
     )
     yield "watch/finished", pb.Event(time=TIME, run_id="r", run_finished=pb.RunFinished(evicted=True, calls=12))
     yield (
