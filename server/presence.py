@@ -8,6 +8,9 @@ from typing import Final
 
 #: How long a store may be away before runs that are resumed don't wait for it any more.
 _PATIENCE_S: Final = 10.0
+#: How long they wait for one that has been away for longer: until it was tried once more. A process that was frozen
+#: does not know that the store is back.
+_ONE_TRY_S: Final = 3.0
 
 
 class Presence:
@@ -38,5 +41,5 @@ class Presence:
         if self._left_at is not None:
             left_s = self._left_at + _PATIENCE_S - asyncio.get_running_loop().time()
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._here.wait(), max(0.0, left_s))
+                await asyncio.wait_for(self._here.wait(), max(_ONE_TRY_S, left_s))
         return self.up
