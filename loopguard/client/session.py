@@ -350,7 +350,8 @@ class RunSession:
         for entry in unanswered:
             if isinstance(entry.frame, Outcome) or entry.report is not None:
                 # Its call belongs to a lost run, and the history tells of it.
-                self._resolve(entry, Verdict(entry.report or entry.frame.call_id))
+                call_id = entry.frame.call_id if isinstance(entry.frame, Outcome) else ""
+                self._resolve(entry, Verdict(entry.report or call_id))
             elif entry.future is not None or not isinstance(entry.frame, CallBatch):
                 kept.append(entry)
         self._abort_stands = False
