@@ -25,6 +25,10 @@ cdef enum:
 cdef class Writer:
     """Takes values and returns them as bytes."""
     cdef string out
+    cdef dict seen
+
+    def __cinit__(self):
+        self.seen = {}
 
     def written(self):
         """Return what was written so far."""
@@ -75,6 +79,16 @@ cdef class Writer:
         self.put_number(len(values))
         for value in values:
             self.put_bytes(value)
+
+    def once(self, bytes value not None):
+        """Write bytes that may come again; the second time only their number."""
+        cdef object place = self.seen.get(value)
+        if place is not None:
+            self.put_number(<uint64_t>place)
+            return
+        self.seen[value] = len(self.seen) + 1
+        self.put_number(0)
+        self.put_bytes(value)
 
     def optional_blob(self, bytes value):
         """Write bytes or `None`."""
@@ -130,9 +144,11 @@ cdef class Reader:
     cdef bytes data  # owns what the pointers look at
     cdef const uint8_t* at
     cdef const uint8_t* end
+    cdef list known
 
     def __cinit__(self, bytes data not None):
         self.data = data
+        self.known = []
         self.at = <const uint8_t*>PyBytes_AS_STRING(data)
         self.end = self.at + PyBytes_GET_SIZE(data)
 
@@ -209,6 +225,19 @@ cdef class Reader:
         """Read a list of bytes."""
         cdef uint64_t count = self.take_count(1)
         return [self.take_bytes(self.take_count(1)) for _ in range(count)]
+
+    def again(self):
+        """Return what was made of bytes that were written once before; `None` where they stand here."""
+        cdef uint64_t place = self.take_number()
+        if place == 0:
+            return None
+        if place > <uint64_t>len(self.known):
+            raise ValueError(f"thing {place} of {len(self.known)}")
+        return self.known[place - 1]
+
+    def keep(self, made):
+        """Keep what was made of bytes that stand here, for `again`."""
+        self.known.append(made)
 
     def optional_blob(self):
         """Read bytes or `None`."""

@@ -27,6 +27,7 @@ _KNOWN_NAMES: Final = 4096
 
 #: The marks of a call, in the order in which snapshots know them.
 _MARKS: Final = ("changes", "poll", "note", "free_text", "whole", "bare")
+_CLASSES: Final = tuple(ToolClass)
 
 
 class CallFacts:
@@ -89,7 +90,7 @@ class CallFacts:
             own = Writer()
             self._pack(own)
             self._packed = own.written()
-        out.blob(self._packed)
+        out.once(self._packed)
 
     def _pack(self, out: Writer) -> None:
         out.text(self.tool)
@@ -105,19 +106,26 @@ class CallFacts:
     @classmethod
     def unpack(cls, data: Reader) -> CallFacts:
         """Read one that was packed."""
-        own = Reader(data.blob())
-        tool, tool_class = own.text(), ToolClass(own.number())
-        number, same, near, program, family, target = own.words()
-        made = cls(tool, number, tool_class, same)
-        made.near, made.program, made.family, made.target = near, program, family, target
+        known = data.again()
+        if known is not None:
+            assert isinstance(known, CallFacts)
+            return known
+        packed = data.blob()
+        own = Reader(packed)
+        # Past the constructor, whose work was done when the call came.
+        made = cls.__new__(cls)
+        made._packed = packed
+        made.tool, made.tool_class = own.text(), _CLASSES[own.small(len(_CLASSES) - 1)]
+        made.number, made.same, made.near, made.program, made.family, made.target = own.words()
         marks = own.small((1 << len(_MARKS)) - 1)
-        for bit, name in enumerate(_MARKS):
-            setattr(made, name, bool(marks >> bit & 1))
+        made.changes, made.poll, made.note = bool(marks & 1), bool(marks & 2), bool(marks & 4)
+        made.free_text, made.whole, made.bare = bool(marks & 8), bool(marks & 16), bool(marks & 32)
         made.lines = (own.word(), own.word()) if own.flag() else None
         made.pause_s = own.number()
         asked = own.optional_blob()
         made.asked = None if asked is None else _facts.Asked.unpack(asked)
         own.finish()
+        data.keep(made)
         return made
 
 
