@@ -46,8 +46,6 @@ def main() -> int:
     parser.add_argument("--many", action="store_true", help="all runs of a node on one stream of GuardMany")
     parser.add_argument("--store", choices=["memory", "redis"], default="redis")
     options = parser.parse_args()
-    # Ended by others, it still ends what it has started.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with tempfile.TemporaryDirectory(prefix="loopguard-chaos-") as folder:
         report, mistakes = asyncio.run(chaos(options, Path(folder)))
     print(json.dumps(report, indent=2))
@@ -58,6 +56,10 @@ def main() -> int:
 
 
 async def chaos(options: argparse.Namespace, folder: Path) -> tuple[dict[str, Any], list[str]]:
+    # Ended by others, it still ends what it has started.
+    task = asyncio.current_task()
+    assert task is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     agents = [Agent(f"run-{number}", options.seed, balanced=number % 4 == 0) for number in range(options.runs)]
     faults: Counter[str] = Counter()
     async with contextlib.AsyncExitStack() as stack:
