@@ -65,6 +65,8 @@ class Keeper:
         self._clock = clock
         self.sync = sync
         self._presence = Presence()
+        #: What it said last when it did not; told once, however often it is tried again.
+        self._because = ""
         self._dirty: dict[Session, None] = {}
         self._deleted: list[Deletion] = []
         self._late: list[Save] = []
@@ -277,14 +279,17 @@ class Keeper:
 
     def _failed(self, what: str, failure: Exception) -> None:
         self._tally.store_failures[what] += 1
-        if self.up or what == "start":
-            told = {"store": self._store.kind, "doing": what, "because": str(failure) or type(failure).__name__}
+        because = str(failure) or type(failure).__name__
+        if self.up or because != self._because:
+            told = {"store": self._store.kind, "doing": what, "because": because}
             _log.error("store unavailable, going on from memory", extra=told)
+        self._because = because
         self._presence.leave()
         self._changed.set()
 
     def _recovered(self) -> None:
         self._presence.come()
+        self._because = ""
         _log.info("store in use", extra={"store": self._store.kind})
         # Nobody knows what a store that was away has kept.
         for session in self._sessions:
