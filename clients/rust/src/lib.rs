@@ -1,22 +1,4 @@
-//! A client of loopguard, the service that tells an agent gateway, call by call, whether an agent is stuck.
-//!
-//! It keeps runs going through lost streams and servers, and decides by itself when the guard is away.
-//!
-//! ```no_run
-//! use loopguard::{Call, Client, Outcome, RunOptions, Status};
-//!
-//! # async fn run() -> Result<(), loopguard::Error> {
-//! let client = Client::new("127.0.0.1:50051")?;
-//! let run = client.open_run("run-1", RunOptions::default().agent("coder")).await?;
-//! let verdicts = run.judge([Call::new("exec", r#"{"command": "make"}"#)]).await?;
-//! if verdicts[0].is_allowed() {
-//!     run.report(Outcome::new(&verdicts[0].call_id, Status::Ok).with_result(r#""done""#)).await?;
-//! }
-//! run.close().await;
-//! # Ok(())
-//! # }
-//! ```
-
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
@@ -25,7 +7,9 @@ mod client;
 mod codec;
 mod config;
 mod connection;
+mod decide;
 pub mod digest;
+mod entry;
 mod error;
 mod journal;
 mod model;
@@ -34,6 +18,8 @@ mod resume;
 mod run;
 mod session;
 mod stream;
+#[cfg(test)]
+mod tests;
 
 /// The generated stubs, for `Fingerprint` and `Watch` too.
 #[allow(clippy::all, missing_docs)]

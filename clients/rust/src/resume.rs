@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 
 use crate::codec;
+use crate::entry::{Entry, Reply, Ticket};
 use crate::error::{Error, classify, reason, refusal_of};
 use crate::model::{Action, Verdict};
-use crate::session::{Entry, Phase, Reply, Session, Ticket};
+use crate::session::{Phase, Session};
 use crate::v1::{self, GuardRequest, GuardResponse, RunEndReason, guard_request::Frame, guard_response::Answer};
 
 /// The server's limits until `Opened` tells them.

@@ -9,10 +9,11 @@ use tokio::task::JoinHandle;
 
 use crate::codec;
 use crate::connection::Connections;
+use crate::entry::{Reply, Ticket};
 use crate::error::Error;
 use crate::model::{Call, Outcome, Record, Verdict};
 use crate::options::{RunOptions, Settings};
-use crate::session::{Phase, Reply, Session, Ticket};
+use crate::session::{Phase, Session};
 use crate::stream::{self, Link, Shared};
 use crate::v1::{self, guard_request::Frame};
 
@@ -163,6 +164,11 @@ impl Run {
             // What does not end in time ends here.
             let _ = tokio::time::timeout(self.settings.close_wait(), &mut task.0).await;
         }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 
     fn prepared(&self, calls: impl IntoIterator<Item = Call>) -> Vec<Call> {

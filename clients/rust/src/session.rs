@@ -9,10 +9,10 @@ use tokio::sync::oneshot;
 
 use crate::backoff::Backoff;
 use crate::codec;
+use crate::entry::{Entry, Reply, Ticket};
 use crate::error::{Error, reason};
 use crate::journal::Journal;
-use crate::model::{Action, Verdict};
-use crate::options::{OnUnavailable, Settings};
+use crate::options::Settings;
 use crate::v1::{self, GuardRequest, guard_request::Frame};
 
 /// How many calls are remembered until `Opened` tells the run's own number.
@@ -30,69 +30,6 @@ pub(crate) enum Phase {
     Opened,
     /// Closed or refused for good.
     Over,
-}
-
-pub(crate) type Reply = Result<Vec<Verdict>, Error>;
-
-/// A frame that is kept for resending. It has no number of its own, because a rebuilt run is numbered anew.
-#[derive(Debug)]
-pub(crate) struct Entry {
-    pub ticket: Ticket,
-    pub at: prost_types::Duration,
-    pub bytes: usize,
-    pub waiter: Option<oneshot::Sender<Reply>>,
-    /// How many calls had got an id before this batch.
-    pub numbered_before: u64,
-}
-
-/// What a frame's caller keeps of it.
-#[derive(Debug, Clone)]
-pub(crate) struct Ticket {
-    id: u64,
-    pub frame: Arc<Frame>,
-    /// The call whose outcome this tells.
-    report: Option<String>,
-}
-
-impl Ticket {
-    /// The call whose outcome this tells; empty for another frame.
-    pub fn outcome_of(&self) -> String {
-        match (&self.report, &*self.frame) {
-            (Some(call_id), _) => call_id.clone(),
-            (None, Frame::Outcome(outcome)) => outcome.call_id.clone(),
-            _ => String::new(),
-        }
-    }
-
-    /// The calls of a batch that counts.
-    pub fn asked(&self) -> Option<&[v1::Call]> {
-        match &*self.frame {
-            Frame::Calls(batch) if !batch.dry_run => Some(&batch.calls),
-            _ => None,
-        }
-    }
-
-    pub fn is_close(&self) -> bool {
-        matches!(&*self.frame, Frame::Close(_))
-    }
-}
-
-impl Entry {
-    pub fn resolve(&mut self, reply: Reply) {
-        if let Some(waiter) = self.waiter.take() {
-            // Whoever has given up hears nothing.
-            let _ = waiter.send(reply);
-        }
-    }
-
-    pub fn is_awaited(&self) -> bool {
-        self.waiter.is_some()
-    }
-
-    /// The frame with its number.
-    pub fn request(&self, seq: u64) -> GuardRequest {
-        GuardRequest { seq, at: Some(self.at), frame: Some((*self.ticket.frame).clone()) }
-    }
 }
 
 /// One run.
@@ -301,80 +238,6 @@ impl Session {
     pub fn most_bytes(&self) -> usize {
         let most = self.limits.frame_bytes.min(self.limits.message_bytes);
         usize::try_from(most).unwrap_or(usize::MAX).saturating_sub(NUMBER_BYTES)
-    }
-
-    /// Answers a frame here, because the guard is away. The frame is still sent, so that the guard learns of it.
-    pub fn decide(&mut self, ticket: &Ticket) -> Vec<Verdict> {
-        self.stop_waiting(ticket);
-        let Frame::Calls(batch) = &*ticket.frame else {
-            return vec![Verdict { call_id: ticket.outcome_of(), ..Verdict::default() }];
-        };
-        let blocks = self.settings.on_unavailable == OnUnavailable::Block;
-        let verdict = |call: &v1::Call| Verdict {
-            call_id: call.call_id.clone(),
-            action: if blocks { Action::Block } else { Action::Allow },
-            note: if blocks { "The loop guard can't be reached.".to_owned() } else { String::new() },
-            ..Verdict::default()
-        };
-        let verdicts: Vec<Verdict> = batch.calls.iter().map(verdict).collect();
-        if batch.dry_run {
-            return verdicts;
-        }
-        self.decided += verdicts.len() as u64;
-        self.untold += verdicts.len() as u64;
-        if blocks {
-            self.withdraw(ticket);
-        } else {
-            self.journal.ask(&batch.calls, &verdicts);
-        }
-        verdicts
-    }
-
-    /// Gives up on the answer to a frame: calls that were asked are taken not to run.
-    pub fn abandon(&mut self, ticket: &Ticket) {
-        self.stop_waiting(ticket);
-        if self.phase != Phase::Over && ticket.asked().is_some() {
-            self.withdraw(ticket);
-        }
-    }
-
-    fn stop_waiting(&mut self, ticket: &Ticket) {
-        if let Some(entry) = self.kept.iter_mut().find(|entry| entry.ticket.id == ticket.id) {
-            entry.waiter = None;
-        }
-    }
-
-    /// Makes the guard see that the calls of a batch did not run.
-    fn withdraw(&mut self, ticket: &Ticket) {
-        let Frame::Calls(batch) = &*ticket.frame else { return };
-        let position = self.kept.iter().position(|entry| entry.ticket.id == ticket.id);
-        match position.map(|index| self.first + index as u64) {
-            Some(seq) if seq >= self.next_send => {
-                let asked = v1::CallBatch { calls: batch.calls.clone(), dry_run: true };
-                self.replace(seq, Frame::Calls(asked));
-            }
-            _ => {
-                for call in &batch.calls {
-                    let status = v1::Status::Cancelled.into();
-                    let cancelled = v1::Outcome { call_id: call.call_id.clone(), status, ..v1::Outcome::default() };
-                    let entry = self.wrap(Frame::Outcome(cancelled), None);
-                    self.put(entry);
-                }
-            }
-        }
-        self.journal.block(&batch.calls);
-    }
-
-    /// Puts another frame under the number of one that is kept.
-    pub fn replace(&mut self, seq: u64, frame: Frame) {
-        let mut fresh = self.wrap(frame, None);
-        let Some(entry) = self.entry(seq) else { return };
-        fresh.at = entry.at;
-        fresh.waiter = entry.waiter.take();
-        fresh.ticket.id = entry.ticket.id;
-        let (before, after) = (entry.bytes, fresh.bytes);
-        *entry = fresh;
-        self.kept_bytes = self.kept_bytes - before + after;
     }
 
     /// Gives the run up; everybody who waits or comes later gets the error.

@@ -17,6 +17,9 @@ mod sugar;
 mod vector;
 mod wire;
 
+#[cfg(test)]
+mod tests;
+
 use std::process::ExitCode;
 
 use runner::{Count, Runner};
