@@ -53,13 +53,15 @@ def test_the_command_is_one_that_there_is(words: list[str], capsys: pytest.Captu
     assert file == "/etc/loopguard/loopguard.json5"
 
 
-@pytest.mark.parametrize("text", [UNIT, DOCKERFILE], ids=["unit", "image"])
-def test_the_extra_that_is_installed_is_one_that_there_is(text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "wanted"), [(UNIT, {"server"}), (DOCKERFILE, {"server", "redis"})], ids=["unit", "image"]
+)
+def test_the_extras_that_are_installed_are_those_that_there_are(text: str, wanted: set[str]) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
-    extras = set(re.findall(r"(?:loopguard-grpc|\.)\[(\w+)\]", text))
+    extras = {name for named in re.findall(r"(?:loopguard-grpc|\.)\[([\w,]+)\]", text) for name in named.split(",")}
 
-    assert extras == {"server"}
+    assert extras == wanted
     assert extras <= project["optional-dependencies"].keys()
 
 

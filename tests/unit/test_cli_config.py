@@ -62,7 +62,7 @@ def test_a_good_file_is_fine_and_what_is_ignored_is_told(loopguard: Loopguard, f
         ),
         ('{loopguard: {\n profile: "nonsense"}}', 2, 'must be one of `openclaw`, `balanced`, not "nonsense"'),
         ("{loopguard: {profiles: {\n balnced: {}}}}", 2, "unknown key `loopguard.profiles.balnced`"),
-        ('{loopguard: {\n store: "redis:x"}}', 2, '`loopguard.store` must be `memory`, not "redis:x"'),
+        ('{loopguard: {\n store: "redis:x"}}', 2, "`loopguard.store`: an address of `redis` needs a host"),
         ("{loopguard: {tools: {Bash: {},\n exec: {}}}}", 2, "`Bash` and `exec` are one tool"),
         ("{tools: {loopDetection: {\n historySize: 1001}}}", 2, "`historySize` must be at most 1000 here, not 1001"),
         (
