@@ -120,13 +120,13 @@ def append_unless(Ring history not None, CallPrint call not None, str call_id no
     return history.add(call.tool, call.digest, call_id, 0)
 
 
-def settle(Ring history not None, uint64_t number, OutcomePrint outcome not None):
+def settle(Ring history not None, uint64_t number, OutcomePrint printed not None):
     """Write an outcome into the record of that number; False if it has left the history."""
     cdef tuple stripped = ()
-    if outcome.stripped or outcome.moving:
-        stripped = (outcome.stripped, outcome.moving)
+    if printed.stripped or printed.moving:
+        stripped = (printed.stripped, printed.moving)
     return history.write_outcome(
-        number, outcome.kind, outcome.digest, outcome.identity, outcome.failed, outcome.stuck, outcome.missing_tool,
+        number, printed.kind, printed.digest, printed.identity, printed.failed, printed.stuck, printed.missing_tool,
         stripped,
     )
 
