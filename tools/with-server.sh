@@ -5,6 +5,7 @@ set -euo pipefail
 loopguard=$(dirname "$(realpath "$0")")/../.venv/bin/loopguard
 scratch=$(mktemp -d)
 echo '{}' >"$scratch/loopguard.json"
+: >"$scratch/said"
 "$loopguard" serve --address 127.0.0.1:0 --config "$scratch/loopguard.json" --log-level error >"$scratch/said" 2>"$scratch/log" &
 server=$!
 stop() { kill "$server" 2>/dev/null || true; wait "$server" 2>/dev/null || true; rm -rf "$scratch"; }
