@@ -1,0 +1,2 @@
+/** Runs the language-neutral vectors of conformance/ against the Java client. */
+package io.loopguard.conformance;

@@ -1,0 +1,2 @@
+/** Programs that show the client at work. */
+package io.loopguard.examples;
