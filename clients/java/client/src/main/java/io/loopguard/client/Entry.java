@@ -46,6 +46,11 @@ final class Entry {
     return request.hasCalls() && !request.getCalls().getDryRun();
   }
 
+  /** Whether this tells how a call ended, as an outcome or as history. */
+  boolean tellsOutcome() {
+    return request.hasOutcome() || !reported.isEmpty();
+  }
+
   String outcomeOf() {
     return reported.isEmpty() ? request.getOutcome().getCallId() : reported;
   }

@@ -40,7 +40,7 @@ final class Outbox {
 
   /** Whether no frame was given up. */
   boolean isWhole() {
-    return entries.isEmpty() || first == 1;
+    return first == 1;
   }
 
   List<Entry> entries() {

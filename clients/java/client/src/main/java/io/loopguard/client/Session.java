@@ -34,6 +34,9 @@ final class Session {
   /** How many calls are remembered until Opened tells the run's own number. */
   private static final int HISTORY_SIZE = 30;
 
+  /** Nodes that send a run to each other would do so for ever. */
+  private static final int MOST_REDIRECTS = 5;
+
   private final RunOpen request;
   private final Outbox outbox;
   private final Journal journal;
@@ -53,6 +56,9 @@ final class Session {
 
   /** The endpoint at which the run goes on; empty for none. */
   private String movesTo = "";
+
+  /** How often it moved since the run was opened last. */
+  private int redirects;
 
   private GuardRequest openFrame;
   private boolean abortStands;
@@ -243,9 +249,15 @@ final class Session {
         end(isTold ? Refusal.of(ended.getStatus()).ofRun() : Refusal.ofFrame(reason, "").ofRun());
       }
       case RUN_END_REASON_WRONG_NODE -> {
-        lost();
-        wantsStream = true;
-        movesTo = ended.getEndpoint();
+        if (redirects == MOST_REDIRECTS) {
+          String message = "sent from node to node " + redirects + " times";
+          end(Refusal.ofFrame("WRONG_NODE", message).ofRun());
+        } else {
+          redirects++;
+          lost();
+          wantsStream = true;
+          movesTo = ended.getEndpoint();
+        }
       }
       default -> {
         lost();
@@ -319,12 +331,14 @@ final class Session {
     }
     phase = Phase.OPENED;
     isLate = false;
+    redirects = 0;
     long last = answer.getLastSeq();
     if (isFirst && outbox.isWhole()) {
       outbox.renumber(last + 1, last, outbox.entries());
     } else if (answer.getRebuilt()) {
       rebuild();
-    } else if (!outbox.resume(last)) {
+    } else if (isFirst || !outbox.resume(last)) {
+      // Numbers that were given before the server told its own mean nothing to a run that it knows.
       startRebuild();
       return;
     }
@@ -350,8 +364,8 @@ final class Session {
     List<Entry> entries = new ArrayList<>();
     entries.add(rememberedHistory());
     for (Entry entry : outbox.unanswered()) {
-      if (entry.request().hasOutcome()) {
-        // Its call belongs to the lost run, and the history tells of it.
+      if (entry.tellsOutcome()) {
+        // Its call belongs to a lost run, and the history tells of it.
         entry.resolve(Reply.of(List.of(Verdict.of(entry.outcomeOf(), Action.ALLOW, ""))));
       } else if (entry.isAwaited() || !entry.request().hasCalls()) {
         entries.add(entry);

@@ -59,6 +59,7 @@ final class FakeGuard extends LoopGuardServiceGrpc.LoopGuardServiceImplBase
   private final List<RunOpen> openings = new ArrayList<>();
   private final List<Metadata> headers = new ArrayList<>();
   private final Server server;
+  private final int port;
 
   /** Called before a frame is observed, and when its answer is still to be sent. */
   volatile Hook before = (runId, frame) -> null;
@@ -89,6 +90,7 @@ final class FakeGuard extends LoopGuardServiceGrpc.LoopGuardServiceImplBase
             .intercept(new KeepHeaders())
             .build()
             .start();
+    this.port = server.getPort();
   }
 
   private static final class KeepHeaders implements ServerInterceptor {
@@ -101,7 +103,7 @@ final class FakeGuard extends LoopGuardServiceGrpc.LoopGuardServiceImplBase
   }
 
   int port() {
-    return server.getPort();
+    return port;
   }
 
   String address() {

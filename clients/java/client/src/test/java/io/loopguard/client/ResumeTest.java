@@ -191,6 +191,41 @@ class ResumeTest {
   }
 
   @Test
+  void nodesThatSendARunToEachOtherDoNotDoSoForEver() throws Exception {
+    try (FakeGuard guard = new FakeGuard();
+        GuardClient client = Clients.builder(guard).onUnavailable(OnUnavailable.WAIT).build()) {
+      guard.before =
+          (id, frame) ->
+              GuardResponse.newBuilder()
+                  .setRunEnded(
+                      RunEnded.newBuilder()
+                          .setReason(RunEndReason.RUN_END_REASON_WRONG_NODE)
+                          .setEndpoint(guard.address()))
+                  .build();
+      RunRefusedException refused =
+          assertThrows(RunRefusedException.class, () -> client.openRun("r"));
+      assertEquals("WRONG_NODE", refused.reason());
+      assertEquals(6, guard.openings().size());
+    }
+  }
+
+  @Test
+  void whatHappenedBeforeTheGuardWasReachedIsToldOnce() throws Exception {
+    FakeGuard gone = new FakeGuard();
+    gone.close();
+    try (GuardClient client = Clients.builder(gone).buffer(2, 1 << 20).build()) {
+      GuardRun run = client.openRun("r");
+      for (int i = 0; i < 2; i++) {
+        run.report(done(run.judge(call("exec"))));
+      }
+      try (FakeGuard guard = new FakeGuard(gone.port())) {
+        guard.await(() -> guard.observed("r").equals(List.of("history exec,exec")));
+        assertTrue(guard.openings().get(guard.openings().size() - 1).getRebuild());
+      }
+    }
+  }
+
+  @Test
   void aRunGoesOnWhenItsServerGoesAway() throws Exception {
     try (FakeGuard guard = new FakeGuard();
         GuardClient client = Clients.builder(guard).onUnavailable(OnUnavailable.WAIT).build()) {
