@@ -20,7 +20,7 @@ DOCUMENTS = {
     "examples/envoy/README.md": {"python"},
     "deploy/README.md": {"commands"},
 }
-LINKED = [*DOCUMENTS, "docs/README.md", "docs/operating.md", "conformance/README.md"]
+LINKED = [*DOCUMENTS, "docs/README.md", "docs/operating.md", "docs/digests.md", "conformance/README.md"]
 
 TRACE = '{"open": {"runId": "r"}}\n{"calls": [{"tool": "read", "args": {"path": "a"}}]}\n{"outcome": {"result": "x"}}\n'
 
