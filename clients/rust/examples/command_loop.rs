@@ -41,11 +41,11 @@ async fn repeat(run: &Run, command: &str) -> Result<(), Box<dyn Error>> {
         let verdicts = run.judge([Call::new("exec", args.clone())]).await?;
         let verdict = verdicts.first().ok_or("no verdict")?;
         if !verdict.is_allowed() {
-            println!("{n}: {}\n{}", verdict.action.as_str(), verdict.note);
+            println!("{n}: {}\n{}", verdict.action, verdict.note);
             return Ok(());
         }
         let outcome = execute(&verdict.call_id, command);
-        println!("{n}: {}, {} {}", verdict.action.as_str(), outcome.status.as_str_name(), verdict.note);
+        println!("{n}: {}, {} {}", verdict.action, outcome.status.as_str_name(), verdict.note);
         run.report(outcome).await?;
     }
     Err(format!("nobody stopped it in {MOST} runs").into())

@@ -31,6 +31,7 @@ pub enum Error {
 
 /// Why something was refused.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Refusal {
     /// The wire's ErrorReason without its prefix, such as `UNKNOWN_CALL`.
     pub reason: String,

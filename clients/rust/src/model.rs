@@ -1,5 +1,7 @@
 //! Calls, outcomes and verdicts.
 
+use std::fmt;
+
 use bytes::Bytes;
 
 use crate::digest::{Digest, Flags};
@@ -154,8 +156,15 @@ impl Action {
     }
 }
 
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 /// What the guard says of a call or of an outcome.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Verdict {
     /// Names the call.
     pub call_id: String,
@@ -182,6 +191,7 @@ impl Verdict {
 
 /// What a detector says, with its evidence.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Finding {
     /// Names the detector.
     pub detector: String,

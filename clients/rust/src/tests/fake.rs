@@ -40,6 +40,8 @@ pub struct State {
     pub also: Hook<Answer>,
     /// Loses all runs at this frame, and the stream with them.
     pub loses_at: Option<u64>,
+    /// Cuts streams, loses runs and misses frames at random.
+    pub unruly: Option<fastrand::Rng>,
     /// Says nothing to a frame that was observed.
     pub silent: bool,
     /// Has every frame survive.
@@ -103,7 +105,11 @@ impl FakeGuard {
 
     /// What was observed of the run "r", as words.
     pub fn observed(&self) -> Vec<String> {
-        self.state().runs.get("r").map(|run| run.frames.iter().map(word).collect()).unwrap_or_default()
+        self.observed_of("r")
+    }
+
+    pub fn observed_of(&self, run_id: &str) -> Vec<String> {
+        self.state().runs.get(run_id).map(|run| run.frames.iter().map(word).collect()).unwrap_or_default()
     }
 }
 
@@ -141,6 +147,9 @@ impl LoopGuardService for Fake {
             state.metadata.push(request.metadata().clone());
             if let Some(status) = state.begin.as_mut().and_then(|begin| begin()) {
                 return Err(status);
+            }
+            if state.happens(4) {
+                return Err(Status::cancelled("busy"));
             }
         }
         let (sender, answers) = mpsc::channel(1);
@@ -204,6 +213,7 @@ impl State {
             self.runs.clear();
             return Err(Status::unavailable("lost"));
         }
+        self.trouble(run_id)?;
         if let Some(status) = self.before.as_mut().and_then(|hook| hook(&frame)) {
             return Err(status);
         }
@@ -213,7 +223,12 @@ impl State {
         if let Some(Frame::Open(open)) = frame.frame {
             return Ok(vec![self.open(open)]);
         }
+        let from_seq = self.runs.get(run_id).map_or(1, |run| run.last + 1);
+        if frame.seq == from_seq && self.happens(40) {
+            return Ok(vec![response(frame.seq, Answer::NeedResend(NeedResend { from_seq }))]);
+        }
         let answer = self.observe(run_id, &frame);
+        self.trouble(run_id)?;
         if let Some(status) = self.after.as_mut().and_then(|hook| hook(&frame)) {
             return Err(status);
         }
@@ -222,6 +237,22 @@ impl State {
         }
         let more = self.also.as_mut().and_then(|hook| hook(&frame));
         Ok([answer].into_iter().chain(more.map(|answer| response(frame.seq, answer))).collect())
+    }
+
+    /// Whether something happens that does so once in so many times, where the fake is unruly.
+    fn happens(&mut self, once_in: u32) -> bool {
+        self.unruly.as_mut().is_some_and(|random| random.u32(..once_in) == 0)
+    }
+
+    fn trouble(&mut self, run_id: &str) -> Result<(), Status> {
+        if self.happens(40) {
+            return Err(Status::unavailable("cut"));
+        }
+        if self.happens(40) {
+            self.runs.remove(run_id);
+            return Err(Status::internal("lost"));
+        }
+        Ok(())
     }
 
     fn observe(&mut self, run_id: &str, frame: &GuardRequest) -> GuardResponse {

@@ -1,6 +1,7 @@
 //! The client against a guard in the same process.
 
 mod away;
+mod chaos;
 mod fake;
 mod journal;
 mod resume;
