@@ -7,6 +7,7 @@ namespace loopguard::LOOPGUARD_TARGET {
 
 struct Block {
     static constexpr int kSize = 32;
+    static constexpr uint32_t kAll = ~uint32_t{0};
     __m256i bytes;
 
     static Block load(const uint8_t* from) { return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from))}; }
@@ -34,6 +35,17 @@ struct Block {
         return mask(found);
     }
 
+    // What may stand behind a backslash of canonical text, but for u.
+    uint32_t escape_letters() const {
+        // By the lower half of a byte what it is, by the upper half what it may be: " b r, f n, t, and the backslash.
+        const __m256i low = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 0, 1, 0, 4, 0, 2, 0, 0, 0, 0, 0, 8, 0, 2, 0));
+        const __m256i high = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 0, 1, 0, 0, 8, 3, 5, 0, 0, 0, 0, 0, 0, 0, 0));
+        const __m256i half = _mm256_set1_epi8(15);
+        const __m256i either = _mm256_and_si256(_mm256_shuffle_epi8(low, _mm256_and_si256(bytes, half)),
+                                                _mm256_shuffle_epi8(high, _mm256_and_si256(_mm256_srli_epi16(bytes, 4), half)));
+        return ~mask(_mm256_cmpeq_epi8(either, _mm256_setzero_si256()));
+    }
+
     uint32_t digits() const { return within('0', 10, bytes); }
     uint32_t letters() const { return within('a', 26, _mm256_or_si256(bytes, _mm256_set1_epi8(0x20))); }
 
@@ -50,6 +62,7 @@ private:
 
 struct Block {
     static constexpr int kSize = 16;
+    static constexpr uint32_t kAll = 0xFFFF;
     __m128i bytes;
 
     static Block load(const uint8_t* from) { return {_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))}; }
@@ -77,6 +90,9 @@ struct Block {
         return mask(found);
     }
 
+    // What may stand behind a backslash of canonical text, but for u.
+    uint32_t escape_letters() const { return any_of('"', '\\', 'b', 'f', 'n', 'r', 't'); }
+
     uint32_t digits() const { return within('0', 10, bytes); }
     uint32_t letters() const { return within('a', 26, _mm_or_si128(bytes, _mm_set1_epi8(0x20))); }
 
@@ -93,6 +109,7 @@ private:
 
 struct Block {
     static constexpr int kSize = 16;
+    static constexpr uint32_t kAll = 0xFFFF;
     uint8_t bytes[kSize];
 
     static Block load(const uint8_t* from) {
@@ -120,6 +137,9 @@ struct Block {
         return mask([](uint8_t byte) { return byte == '"' || byte == '\\' || byte < 0x20 || byte >= 0x80; });
     }
 
+    // What may stand behind a backslash of canonical text, but for u.
+    uint32_t escape_letters() const { return any_of('"', '\\', 'b', 'f', 'n', 'r', 't'); }
+
     uint32_t digits() const {
         return mask([](uint8_t byte) { return static_cast<uint8_t>(byte - '0') < 10; });
     }
@@ -137,5 +157,18 @@ private:
 };
 
 #endif
+
+// Of the backslashes of a block those that begin an escape; `parted` is 1 if its first byte is the second of one.
+inline uint32_t escape_starts(uint32_t backslashes, uint32_t parted) {
+    if (__builtin_expect((backslashes & (backslashes << 1 | parted)) == 0, 1)) return backslashes;
+    uint32_t starts = 0;
+    backslashes &= ~parted;
+    while (backslashes != 0) {
+        const uint32_t first = backslashes & (0u - backslashes);
+        starts |= first;
+        backslashes &= ~(first | first << 1);
+    }
+    return starts;
+}
 
 }  // namespace loopguard::LOOPGUARD_TARGET

@@ -100,7 +100,8 @@ inline uint32_t key_kinds(const uint8_t* key, size_t size, KeyCache& cache) {
         std::memcpy(&head, key, 8);
         std::memcpy(&tail, key + size - 8, 8);
     } else {
-        std::memcpy(&head, key, size);
+        // A copy of no fixed size would be a call.
+        for (size_t i = size; i-- > 0;) head = head << 8 | key[i];
     }
     KeyCache::Entry& entry = cache.slot(head, tail, size);
     if (entry.size != size || entry.head != head || entry.tail != tail) {

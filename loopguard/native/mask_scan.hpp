@@ -3,17 +3,6 @@
 
 namespace loopguard::LOOPGUARD_TARGET {
 
-template <class Question>
-inline uint64_t each(const uint8_t* text, Question question) {
-    uint64_t bits = 0;
-    for (int i = 0; i < 64; i += Block::kSize) bits |= static_cast<uint64_t>(question(Block::load(text + i))) << i;
-    return bits;
-}
-
-inline uint64_t equal(const uint8_t* text, char c) {
-    return each(text, [c](const Block& block) { return block.equal(c); });
-}
-
 #if defined(LOOPGUARD_AVX2)
 
 // What questions 32 bytes may be for.
@@ -26,30 +15,38 @@ inline __m256i allowed(const HintTable& table, const uint8_t* from) {
                             _mm256_shuffle_epi8(high, _mm256_and_si256(_mm256_srli_epi16(bytes, 4), half)));
 }
 
-// The places of 32 where a byte and its neighbours are in the sets of one question. A dash has another five bytes on, as a
-// UUID's have, and a slash another four bytes on, as /tmp/ and /var/ have.
+// The places of 32 where a byte and its neighbours are in the sets of one question. Blanks begin there, a dash has three others
+// behind it, five bytes apart, as a UUID's first has, and a slash another four bytes on, as /tmp/ and /var/ have.
 inline uint32_t hints(const uint8_t* text) {
+    constexpr char kNoBlanks = static_cast<char>(~(1 << kBlanks));
     constexpr char kNoDash = static_cast<char>(~(1 << kDash));
     constexpr char kNoPath = static_cast<char>(~(1 << kPath));
     const __m256i here = _mm256_and_si256(allowed(kHintsHere, text), allowed(kHintsBefore, text - 1));
-    const __m256i dashed = _mm256_or_si256(_mm256_cmpeq_epi8(Block::load(text + 5).bytes, _mm256_set1_epi8('-')), _mm256_set1_epi8(kNoDash));
+    const __m256i blank_before = _mm256_cmpeq_epi8(Block::load(text - 1).bytes, _mm256_set1_epi8(' '));
+    const __m256i within = _mm256_andnot_si256(_mm256_set1_epi8(kNoBlanks), blank_before);
+    // Only where all are dashes no bit differs from a dash's.
+    const __m256i dash = _mm256_set1_epi8('-');
+    const __m256i differs = _mm256_or_si256(
+        _mm256_or_si256(_mm256_xor_si256(Block::load(text + 5).bytes, dash), _mm256_xor_si256(Block::load(text + 10).bytes, dash)),
+        _mm256_xor_si256(Block::load(text + 15).bytes, dash));
+    const __m256i dashed = _mm256_or_si256(_mm256_cmpeq_epi8(differs, _mm256_setzero_si256()), _mm256_set1_epi8(kNoDash));
     const __m256i slashed = _mm256_or_si256(_mm256_cmpeq_epi8(Block::load(text + 4).bytes, _mm256_set1_epi8('/')), _mm256_set1_epi8(kNoPath));
     const __m256i behind = _mm256_and_si256(_mm256_and_si256(dashed, slashed), allowed(kHintsBehind, text + 1));
-    return ~static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_and_si256(here, behind), _mm256_setzero_si256())));
+    const __m256i all = _mm256_and_si256(_mm256_andnot_si256(within, here), behind);
+    return ~static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(all, _mm256_setzero_si256())));
 }
 
-inline uint64_t hints64(const uint8_t* text) {
-    const uint64_t bits = hints(text) | static_cast<uint64_t>(hints(text + 32)) << 32;
+inline uint32_t hints32(const uint8_t* text) {
     // These would need two more sets, and are rare.
-    return bits | each(text, [](const Block& block) { return block.any_of('\t', '\xE2'); });
+    return hints(text) | Block::load(text).any_of('\t', '\xE2');
 }
 
 #else
 
 // Without a lookup for many bytes at once, but for numbers and blanks the byte alone has to do.
-inline uint64_t hints64(const uint8_t* text) {
-    uint64_t bits = 0;
-    for (int i = 0; i < 64; i += Block::kSize) {
+inline uint32_t hints32(const uint8_t* text) {
+    uint32_t bits = 0;
+    for (int i = 0; i < 32; i += Block::kSize) {
         const Block before = Block::load(text + i - 1);
         const Block here = Block::load(text + i);
         const Block behind = Block::load(text + i + 1);
@@ -60,12 +57,14 @@ inline uint64_t hints64(const uint8_t* text) {
         found |= before.equal(' ') & here.any_of('/', '-', '\\', '|');
         found |= here.equal('-') & (behind.digits() | behind.letters());
         found |= here.equal(static_cast<char>(0xE2));
-        bits |= static_cast<uint64_t>(found) << i;
+        bits |= found << i;
     }
     return bits;
 }
 
 #endif
+
+inline uint64_t hints64(const uint8_t* text) { return hints32(text) | static_cast<uint64_t>(hints32(text + 32)) << 32; }
 
 // Asks the masks about every place of text[0, size), which has a zero before and behind it, and of which [-32, size + 96) may
 // be read; `allowed` are the questions that the mask allows. First what is left to ask of each place, without a branch, since
@@ -94,6 +93,36 @@ inline void scan_text(const uint8_t* text, size_t size, TextMasks& masks, uint32
     masks.at_end();
 }
 
+#if defined(LOOPGUARD_AVX2)
+
+// Writes a block whose escapes, begun at `backslashes`, all are of the plain kind that text has: line ends, tabs and quotes.
+// `parted` is 1 if its first byte is such an escape's letter. False if there is another.
+inline bool put_plain_escapes(const Block& block, const uint8_t* in, uint8_t* out, uint32_t backslashes, uint32_t parted) {
+    const uint32_t letters = backslashes << 1 | parted;
+    if ((letters & (backslashes | ~block.any_of('n', '"', 't'))) != 0) return false;
+    // By the lower half of the letter.
+    const __m256i characters = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 0, '"', 0, '\t', 0, 0, 0, 0, 0, 0, 0, 0, 0, '\n', 0));
+    const __m256i backslash = _mm256_set1_epi8('\\');
+    const __m256i first = _mm256_shuffle_epi8(characters, Block::load(in + 1).bytes);
+    const __m256i second = _mm256_shuffle_epi8(characters, block.bytes);
+    const __m256i behind = _mm256_cmpeq_epi8(Block::load(in - 1).bytes, backslash);
+    const __m256i with_second = _mm256_blendv_epi8(block.bytes, second, behind);
+    const uint8_t here = in[0];
+    Block{_mm256_blendv_epi8(with_second, first, _mm256_cmpeq_epi8(block.bytes, backslash))}.store(out);
+    // What stands before the block may be a backslash that begins no escape.
+    if (((backslashes | parted) & 1) == 0) out[0] = here;
+    return true;
+}
+
+#else
+
+inline bool put_plain_escapes(const Block& block, const uint8_t*, uint8_t* out, uint32_t backslashes, uint32_t) {
+    block.store(out);
+    return backslashes == 0;
+}
+
+#endif
+
 // Makes the text that masks read of canonical text, as long as it, but for `cuts` where it is cleaned of terminal control.
 // `out` has room for a block more. Returns the size; `kReplay` if cleaning takes a Screen.
 constexpr size_t kReplay = ~size_t{0};
@@ -101,11 +130,24 @@ constexpr size_t kReplay = ~size_t{0};
 inline size_t prepare_text(const uint8_t* in, const uint8_t* end, uint8_t* out, bool clean, Arena& arena) {
     const uint8_t* const text = in;
     uint8_t* const start = out;
+    uint32_t parted = 0;  // 1 if the block before ends with an escape's backslash
     while (in < end) {
         const Block block = Block::load(in);
-        block.store(out);
         uint32_t backslashes = block.equal('\\');
         if (end - in < Block::kSize) backslashes &= (uint32_t{1} << (end - in)) - 1;
+        if (put_plain_escapes(block, in, out, backslashes, parted)) {
+            parted = backslashes >> (Block::kSize - 1);
+            in += Block::kSize;
+            out += Block::kSize;
+            continue;
+        }
+        if (parted != 0) {
+            parted = 0;
+            --in;
+            --out;
+            continue;
+        }
+        block.store(out);
         int step = Block::kSize;
         while (backslashes != 0) {
             const int at = __builtin_ctz(backslashes);

@@ -23,7 +23,7 @@ public:
             // Most short strings have nothing in them that a mask may be about.
             if (size == 0) return at;
             // The input's quotes stand for the zeros that questions stop at, but for what has to be the last of the text.
-            const uint64_t hint = input + 96 <= readable_ ? hints64(input) << (64 - size) : 1;
+            const uint64_t hint = input + 96 <= readable_ ? hints_of(input, size) : 1;
             if (hint == 0 && !is_any(input[size - 1], " \t/-|") && key_kinds(key.text, key.size, arena_.key_cache) == 0 && !is_text(key)) return at;
         }
         return masked_string(input, start, at, mask, escaped, key);
@@ -41,6 +41,11 @@ public:
     }
 
 private:
+    // The places of up to 64.
+    static uint64_t hints_of(const uint8_t* text, size_t size) {
+        return (size <= 32 ? uint64_t{hints32(text)} : hints64(text)) << (64 - size);
+    }
+
     [[gnu::noinline]] Cursor masked_string(const uint8_t* input, uint8_t* start, Cursor at, uint32_t mask, bool escaped, Key key) {
         size_t size = static_cast<size_t>(at.out - start) - 1;
         if ((mask & kWrapperNonce) && size >= WrapperNonce::kShortestPair && has_marker(start, at.out)) {
@@ -69,7 +74,7 @@ private:
             arena_.prepared.data()[text_size] = 0;
         }
         TextMasks masks(text, text_size, mask, arena_.edits, arena_.uuids, arena_.ids);
-        if (whole(text, text_size, mask, masks, is_text(key), kinds) == 0) scan_text(text, text_size, masks, asks_of(mask));
+        if (whole(text, text_size, mask, masks, is_text(key), kinds) == 0) scan_text(text, text_size, masks, asks_for(mask));
         start[-1] = start[size] = '"';
         const bool cleaned = !arena_.cuts.empty() || !arena_.cells.empty();
         if (cleaned) arena_.kinds_masked |= kAnsi;
@@ -82,6 +87,14 @@ private:
         start = arena_.make_room(start, size + growth + static_cast<size_t>(end_ - at.in) + kSlack);
         at.out = rewrite(arena_.canonical.data(), size, start);
         return at;
+    }
+
+    uint32_t asks_for(uint32_t mask) {
+        if (mask != asked_mask_) {
+            asked_mask_ = mask;
+            asks_ = asks_of(mask);
+        }
+        return asks_;
     }
 
     static bool is_text(Key key) { return key.size == 4 && std::memcmp(key.text, "text", 4) == 0; }
@@ -186,7 +199,8 @@ private:
             keep(edit.start + shift);
             for (; cut != last_cut && cut->place < edit.end; ++cut) shift += cut->end - cut->start;
             done = edit.end + shift;
-            if (edit.blank) *out++ = ' ';
+            *out = ' ';
+            out += edit.blank;
             out = put_placeholder(out, edit.kind, edit.number);
         }
         while (cut != last_cut) leave_out();
@@ -253,6 +267,8 @@ private:
     const uint8_t* const document_;
     const uint8_t* const end_;
     const uint8_t* const readable_;
+    uint32_t asked_mask_ = 0;  // the questions of this mask are
+    uint32_t asks_ = 0;
     std::vector<size_t> nonce_places_;
     std::vector<size_t> canonical_origins_;
     size_t canonical_size_ = 0;  // of the text that a screen has replayed

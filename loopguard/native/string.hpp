@@ -26,43 +26,41 @@ protected:
         return copy_special_string(in, out);
     }
 
-    // Goes on inside a string that has something special, or is near the end of a document that is not padded. Escapes that
-    // are canonical already, which is nearly all that encoders write, are passed without loading the block anew.
+    // Goes on inside a string that has something special, or is near the end of a document that is not padded. A block whose
+    // escapes are all canonical already, as nearly all are that encoders write, is passed without a look at each.
     [[gnu::noinline]] Cursor copy_special_string(const uint8_t* in, uint8_t* out) {
+        uint32_t parted = 0;  // 1 if the block before ends with an escape's backslash
         while (in + Block::kSize <= limit_) {
             const Block block = Block::load(in);
             block.store(out);
-            uint32_t special = block.special();
-            int step = Block::kSize;
-            while (special != 0) {
-                const int at = __builtin_ctz(special);
-                const uint8_t c = in[at];
-                if (c == '"') {
-                    out[at] = '"';
-                    return {in + at + 1, out + at + 1};
-                }
-                if (c == '\\') {
-                    escaped_ = true;
-                    const bool last = at == Block::kSize - 1;
-                    if (__builtin_expect((!last || in + Block::kSize < end_) && kSimpleEscape[in[at + 1]], 1)) {
-                        if (last) {
-                            out[Block::kSize] = in[Block::kSize];
-                            ++step;
-                        }
-                        special &= ~(uint32_t{3} << at);
-                        continue;
-                    }
-                }
-                const Cursor next = copy_unusual(in + at, out + at);
-                if (next.in == nullptr) return kNotJson;
-                in = next.in;
-                out = next.out;
-                step = 0;
-                break;
+            const uint32_t special = block.special();
+            const uint32_t backslashes = escape_starts(block.equal('\\'), parted);
+            const uint32_t letters = (backslashes << 1 | parted) & Block::kAll;
+            const uint32_t unusual = letters & ~block.escape_letters();
+            const uint32_t stop = (special & ~(backslashes | letters)) | unusual;
+            if (stop == 0) {
+                escaped_ |= backslashes != 0;
+                parted = backslashes >> (Block::kSize - 1) & 1;
+                in += Block::kSize;
+                out += Block::kSize;
+                continue;
             }
-            in += step;
-            out += step;
+            int at = __builtin_ctz(stop);
+            escaped_ |= (backslashes & ((uint32_t{1} << at) - 1)) != 0;
+            if ((unusual >> at & 1) != 0) {
+                --at;
+            } else if (in[at] == '"') {
+                out[at] = '"';
+                return {in + at + 1, out + at + 1};
+            }
+            const Cursor next = copy_unusual(in + at, out + at);
+            if (next.in == nullptr) return kNotJson;
+            in = next.in;
+            out = next.out;
+            parted = 0;
         }
+        in -= parted;
+        out -= parted;
         while (in < end_) {
             const uint8_t c = *in;
             if (c == '"') {

@@ -59,6 +59,8 @@ private:
 
     const uint8_t* next_token(const uint8_t* in) const {
         if (__builtin_expect(in < end_ && *in > ' ', 1)) return in;
+        // Many encoders put one blank behind a comma and a colon.
+        if (end_ - in > 1 && *in == ' ' && in[1] > ' ') return in + 1;
         return skip_more_space(in);
     }
 
