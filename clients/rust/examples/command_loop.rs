@@ -44,7 +44,9 @@ async fn repeat(run: &Run, command: &str) -> Result<(), Box<dyn Error>> {
             println!("{n}: {}\n{}", verdict.action, verdict.note);
             return Ok(());
         }
-        let outcome = execute(&verdict.call_id, command);
+        // The run's own task goes on meanwhile.
+        let (call_id, command) = (verdict.call_id.clone(), command.to_owned());
+        let outcome = tokio::task::spawn_blocking(move || execute(&call_id, &command)).await?;
         println!("{n}: {}, {} {}", verdict.action, outcome.status.as_str_name(), verdict.note);
         run.report(outcome).await?;
     }

@@ -43,7 +43,7 @@ impl Session {
     }
 
     fn stop_waiting(&mut self, ticket: &Ticket) {
-        if let Some(entry) = self.kept.iter_mut().find(|entry| entry.ticket.id == ticket.id) {
+        if let Some(entry) = self.kept.iter_mut().rev().find(|entry| entry.ticket.id == ticket.id) {
             entry.waiter = None;
         }
     }
@@ -51,7 +51,7 @@ impl Session {
     /// Makes the guard see that the calls of a batch did not run.
     fn withdraw(&mut self, ticket: &Ticket) {
         let Frame::Calls(batch) = &*ticket.frame else { return };
-        let position = self.kept.iter().position(|entry| entry.ticket.id == ticket.id);
+        let position = self.kept.iter().rposition(|entry| entry.ticket.id == ticket.id);
         match position.map(|index| self.first + index as u64) {
             Some(seq) if seq >= self.next_send => {
                 let asked = v1::CallBatch { calls: batch.calls.clone(), dry_run: true };

@@ -244,6 +244,10 @@ async fn wait(
     match patience {
         Patience::Forever => answer.await.ok(),
         Patience::For(span) => tokio::time::timeout(span, answer).await.ok()?.ok(),
-        Patience::None => None,
+        Patience::None => {
+            // A caller that asks in a loop leaves the run's task its turn.
+            tokio::task::yield_now().await;
+            None
+        }
     }
 }

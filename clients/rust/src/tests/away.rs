@@ -122,3 +122,17 @@ fn a_run_that_is_closed_without_guard_is_not_waited_for() {
         assert_eq!(run.user_message().await, Err(Error::Closed("r".to_owned())));
     });
 }
+
+#[test]
+fn a_caller_that_never_waits_does_not_keep_the_run_from_its_guard() {
+    within(async {
+        let guard = FakeGuard::start().await;
+        guard.state().begin = Some(Box::new(|| Some(tonic::Status::unavailable("away"))));
+        let run = open(patient(&guard)).await;
+        guard.state().begin = None;
+        while run.opened().is_none() {
+            judge(&run).await;
+        }
+        assert!(run.decided_unavailable() > 0);
+    });
+}

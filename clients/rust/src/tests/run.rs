@@ -1,6 +1,9 @@
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use tonic_types::{ErrorDetails, StatusExt as _};
+use tracing::field::Field;
+use tracing::span::{Attributes, Id};
+use tracing::{Event, Metadata, Subscriber};
 
 use super::*;
 use crate::v1::guard_request::Frame;
@@ -158,14 +161,46 @@ fn a_verdict_arrives_whole() {
     });
 }
 
+/// Keeps the warnings that the client logs.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<String>>>);
+
+impl Subscriber for Log {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        *metadata.level() <= tracing::Level::WARN && metadata.target().starts_with("loopguard")
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &tracing::span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let mut text = String::new();
+        event.record(&mut |field: &Field, value: &dyn std::fmt::Debug| text += &format!("{field}={value:?} "));
+        self.0.lock().unwrap().push(text);
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
 #[test]
-fn an_unknown_action_allows() {
+fn an_unknown_action_allows_and_is_logged() {
+    let log = Log::default();
+    let _logging = tracing::subscriber::set_default(log.clone());
     within(async {
         let guard = FakeGuard::start().await;
         let run = open(patient(&guard)).await;
         guard.state().verdict = Some(v1::Verdict { action: 77, ..v1::Verdict::default() });
         assert_eq!(judge(&run).await.action, Action::Allow);
     });
+    let said = log.0.lock().unwrap();
+    assert!(said.len() == 1 && said[0].contains("action=77") && said[0].contains("c1"), "{said:?}");
 }
 
 #[test]
