@@ -123,9 +123,13 @@ public final class GuardClient implements AutoCloseable {
       }
     }
     timer.shutdownNow();
+    boolean wasInterrupted = Thread.interrupted();
     try {
       channels.close();
     } catch (InterruptedException e) {
+      wasInterrupted = true;
+    }
+    if (wasInterrupted) {
       Thread.currentThread().interrupt();
     }
   }

@@ -166,14 +166,20 @@ public final class GuardRun implements AutoCloseable {
    */
   @Override
   public void close() {
+    // A thread that is being interrupted has to leave in good order too; nothing here waits for
+    // long.
+    boolean wasInterrupted = Thread.interrupted();
     try {
       exchange(GuardRequest.newBuilder().setClose(RunClose.getDefaultInstance()));
     } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
+      wasInterrupted = true;
     } catch (GuardException e) {
       // Over already, or the guard forgets the run by itself.
     }
     letGo();
+    if (wasInterrupted) {
+      Thread.currentThread().interrupt();
+    }
   }
 
   /** Sends a frame and returns what answers it. */

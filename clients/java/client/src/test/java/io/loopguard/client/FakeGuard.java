@@ -8,6 +8,7 @@ import io.grpc.Metadata;
 import io.grpc.Server;
 import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
+import io.grpc.ServerCredentials;
 import io.grpc.ServerInterceptor;
 import io.grpc.Status;
 import io.grpc.stub.StreamObserver;
@@ -84,8 +85,12 @@ final class FakeGuard extends LoopGuardServiceGrpc.LoopGuardServiceImplBase
   }
 
   FakeGuard(int port) throws IOException {
+    this(port, InsecureServerCredentials.create());
+  }
+
+  FakeGuard(int port, ServerCredentials credentials) throws IOException {
     server =
-        Grpc.newServerBuilderForPort(port, InsecureServerCredentials.create())
+        Grpc.newServerBuilderForPort(port, credentials)
             .addService(this)
             .intercept(new KeepHeaders())
             .build()

@@ -103,6 +103,18 @@ class UnavailableTest {
     }
   }
 
+  @Test
+  void aThreadThatIsInterruptedLeavesInGoodOrder() throws Exception {
+    try (FakeGuard guard = new FakeGuard();
+        GuardClient client = Clients.builder(guard).build()) {
+      GuardRun run = client.openRun("r");
+      Thread.currentThread().interrupt();
+      run.close();
+      assertTrue(Thread.interrupted());
+      assertEquals(List.of("CLOSE"), guard.observed("r"));
+    }
+  }
+
   private static GuardClient.Builder ofNobody() throws Exception {
     try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       return GuardClient.builder("127.0.0.1:" + free.getLocalPort()).deadline(Clients.PLENTY);
