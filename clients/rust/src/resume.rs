@@ -20,6 +20,9 @@ pub(crate) const ASSUMED: v1::Limits = v1::Limits {
     records_per_history: 1024,
 };
 
+/// No run comes this far; numbers stay out of reach of an overflow whatever a server says.
+const MOST_SEQ: u64 = 1 << 62;
+
 /// Fills in what a server does not say.
 fn or_assumed(told: v1::Limits) -> v1::Limits {
     let long = |told: u64, assumed| if told == 0 { assumed } else { told };
@@ -176,6 +179,9 @@ impl Session {
 
     fn take_answer(&mut self, seq: u64, answer: Option<Answer>) {
         self.late = false;
+        if seq > self.last() {
+            return;
+        }
         self.confirmed = self.confirmed.max(seq);
         if seq <= self.answered {
             return;
@@ -233,7 +239,7 @@ impl Session {
 
     fn take_opened(&mut self, opened: v1::Opened) {
         let first = self.opened.is_none();
-        let (last, rebuilt) = (opened.last_seq, opened.rebuilt);
+        let (last, rebuilt) = (opened.last_seq.min(MOST_SEQ), opened.rebuilt);
         self.limits = or_assumed(opened.limits.unwrap_or_default());
         if let Some(size) = opened.config.and_then(|config| config.history_size)
             && let Ok(size @ 1..) = usize::try_from(size)

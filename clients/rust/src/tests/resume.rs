@@ -1,5 +1,7 @@
 use std::sync::{Arc, Mutex};
 
+use tonic_types::{ErrorDetails, StatusExt as _};
+
 use super::*;
 use crate::v1::guard_request::Frame;
 use crate::v1::guard_response::Answer;
@@ -217,5 +219,37 @@ fn a_resent_frame_keeps_its_time() {
         let seen = seen.lock().unwrap();
         assert_eq!(seen.len(), 2);
         assert_eq!(seen[0], seen[1]);
+    });
+}
+
+#[test]
+fn a_frame_for_whose_size_the_stream_ends_is_given_up() {
+    within(async {
+        let guard = FakeGuard::start().await;
+        let run = open(patient(&guard)).await;
+        let details = ErrorDetails::with_error_info("TOO_LARGE", "loopguard", []);
+        let code = tonic::Code::ResourceExhausted;
+        guard.state().before = once(1, tonic::Status::with_error_details(code, "too much", details));
+        let Err(Error::InvalidFrame(refusal)) = run.judge([make()]).await else { panic!("it was taken") };
+        assert_eq!(refusal.reason, "TOO_LARGE");
+        step(&run).await;
+        assert_eq!(guard.observed(), ["1 history of 0", "2 c2", "3 c2=STATUS_OK"]);
+    });
+}
+
+#[test]
+fn numbers_that_can_not_be_do_no_harm() {
+    within(async {
+        let guard = FakeGuard::start().await;
+        guard.state().runs.entry("r".to_owned()).or_default().last = u64::MAX - 1;
+        let client = Client::builder(&guard.address).deadline(Duration::from_millis(200)).build().unwrap();
+        let run = client.open_run("r", RunOptions::default().resume()).await.unwrap();
+        for from_seq in [0, u64::MAX] {
+            guard.state().instead = Some(Box::new(move |frame| {
+                let is_open = matches!(frame.frame, Some(Frame::Open(_)));
+                (!is_open).then_some(Answer::NeedResend(NeedResend { from_seq }))
+            }));
+            assert_eq!(judge(&run).await.action, Action::Allow);
+        }
     });
 }

@@ -13,8 +13,7 @@ use crate::{Digest, Error, Flags, Level, Mode, OnUnavailable, Payload, Record, S
 
 /// A refusal as the guard words it.
 fn refused(reason: &str, key: Option<&str>) -> Answer {
-    let mut details =
-        ErrorDetails::with_error_info(reason, "loopguard", std::collections::HashMap::<String, String>::new());
+    let mut details = ErrorDetails::with_error_info(reason, "loopguard", []);
     if let Some(key) = key {
         details.set_bad_request(vec![tonic_types::FieldViolation::new(key, "no")]);
     }
