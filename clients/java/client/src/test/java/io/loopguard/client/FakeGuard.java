@@ -42,6 +42,9 @@ final class FakeGuard extends LoopGuardServiceGrpc.LoopGuardServiceImplBase
     implements AutoCloseable {
   private static final Context.Key<Metadata> HEADERS = Context.key("headers");
 
+  /** How often to look for what happens outside the fake. */
+  private static final long POLL_MILLIS = 20;
+
   /**
    * Says something in place of the service: null for nothing, an answer, or how the stream ends.
    */
@@ -189,7 +192,7 @@ final class FakeGuard extends LoopGuardServiceGrpc.LoopGuardServiceImplBase
       if (System.nanoTime() > end) {
         throw new AssertionError("it did not happen in a minute");
       }
-      wait(TimeUnit.SECONDS.toMillis(1));
+      wait(POLL_MILLIS);
     }
   }
 

@@ -18,14 +18,11 @@ import org.junit.jupiter.params.provider.EnumSource;
 class UnavailableTest {
   private static final io.grpc.Status CUT = io.grpc.Status.UNAVAILABLE.withDescription("cut");
 
-  /** Opens a run and only then gives it little time. */
-  private static GuardRun openPatiently(GuardClient client) throws InterruptedException {
+  /** Opens a run and waits for the guard longer than the client does. */
+  private static GuardRun openPatiently(FakeGuard guard, GuardClient client)
+      throws InterruptedException {
     GuardRun run = client.openRun("r");
-    while (run.opened().isEmpty()) {
-      // The deadline was shorter than the connection took.
-      run.close();
-      run = client.openRun("r");
-    }
+    guard.await(() -> run.opened().isPresent());
     return run;
   }
 
@@ -33,7 +30,7 @@ class UnavailableTest {
   void aCallWithoutAnswerInTimeRuns() throws Exception {
     try (FakeGuard guard = new FakeGuard();
         GuardClient client = Clients.builder(guard).deadline(Clients.SOON).build()) {
-      GuardRun run = openPatiently(client);
+      GuardRun run = openPatiently(guard, client);
       int before = guard.openings().size();
       guard.hold();
       for (int i = 0; i < 2; i++) {
@@ -59,7 +56,7 @@ class UnavailableTest {
                 .deadline(Clients.SOON)
                 .onUnavailable(OnUnavailable.BLOCK)
                 .build()) {
-      GuardRun run = openPatiently(client);
+      GuardRun run = openPatiently(guard, client);
       guard.hold();
       Verdict verdict = run.judge(call("exec"));
       assertEquals(Action.BLOCK, verdict.action());
