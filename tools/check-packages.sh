@@ -6,6 +6,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 builder=$PWD/.venv/bin/python
 python=${PYTHON:-$builder}
+# What is in them.
+"$PWD/.venv/bin/pytest" -q tests/project/check_packages.py
+
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
