@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 from typing import Self
 
 
@@ -20,13 +21,15 @@ class Proxy:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._take, "127.0.0.1", 0)
-        self.address = f"127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self._listener.setblocking(False)
+        asyncio.get_running_loop().add_reader(self._listener, self._accept)
+        self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._server.close()
-        self.cut()
+        asyncio.get_running_loop().remove_reader(self._listener)
+        self._listener.close()
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -56,30 +59,44 @@ class Proxy:
         self._up.set()
         self._down.set()
 
-    async def _take(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def _accept(self) -> None:
+        # Not asyncio's server: between its accept and the handler's first step a connection has no owner to close it.
+        with contextlib.suppress(BlockingIOError):
+            connection, _ = self._listener.accept()
+            task = asyncio.create_task(self._carry(connection))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+            task.add_done_callback(lambda _: connection.close())
+
+    async def _carry(self, connection: socket.socket) -> None:
         host, _, port = self.upstream.rpartition(":")
         try:
             up_reader, up_writer = await asyncio.open_connection(host, int(port or 0))
         except OSError:
-            writer.transport.abort()
             return
+        try:
+            await self._join(up_reader, up_writer, connection)
+        finally:
+            up_writer.transport.abort()
+
+    async def _join(
+        self, up_reader: asyncio.StreamReader, up_writer: asyncio.StreamWriter, connection: socket.socket
+    ) -> None:
+        reader, writer = await asyncio.open_connection(sock=connection)
         both = {writer, up_writer}
         self._writers |= both
         pipes = {
             asyncio.create_task(self._pipe(reader, up_writer, self._up)),
             asyncio.create_task(self._pipe(up_reader, writer, self._down)),
         }
-        self._tasks |= pipes
         try:
             await asyncio.wait(pipes, return_when=asyncio.FIRST_COMPLETED)
         finally:
             self._writers -= both
-            for end in both:
-                end.transport.abort()
+            writer.transport.abort()
             for pipe in pipes:
                 pipe.cancel()
             await asyncio.gather(*pipes, return_exceptions=True)
-            self._tasks -= pipes
 
     async def _pipe(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, gate: asyncio.Event) -> None:
         with contextlib.suppress(OSError):
