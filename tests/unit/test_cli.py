@@ -5,7 +5,6 @@ import io
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,20 +14,9 @@ from loopguard.cli import replay as replay_command
 from loopguard.cli import tail
 from loopguard.cli.plain_text import plain
 from loopguard.v1 import guard_pb2
-
-Loopguard = Callable[..., tuple[int, str, str]]
+from tests.unit.conftest import Loopguard
 
 SAME_CALL = '{"calls": [{"tool": "read", "args": {"path": "a"}}]}\n{"outcome": {"result": "text"}}\n'
-
-
-@pytest.fixture(name="loopguard")
-def _loopguard(capsys: pytest.CaptureFixture[str]) -> Loopguard:
-    def run(*arguments: object) -> tuple[int, str, str]:
-        code = cli.run([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
 
 
 def trace(path: Path, *lines: str, run_id: str = "r") -> Path:

@@ -1,14 +1,11 @@
 """`config` says what is wrong with a file, and what is in effect."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from loopguard import cli
-
-Loopguard = Callable[..., tuple[int, str, str]]
+from tests.unit.conftest import Loopguard
 
 FILE = """{ // one of OpenClaw's files
   gateway: {port: 1, port: 2},
@@ -16,16 +13,6 @@ FILE = """{ // one of OpenClaw's files
   agents: {entries: {scout: {tools: {loopDetection: {criticalThreshold: 12}}}}},
 }
 """
-
-
-@pytest.fixture(name="loopguard")
-def _loopguard(capsys: pytest.CaptureFixture[str]) -> Loopguard:
-    def run(*arguments: object) -> tuple[int, str, str]:
-        code = cli.run([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture(name="file")

@@ -2,32 +2,19 @@
 
 import base64
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from loopguard import cli
 from loopguard._core import inspect
 from loopguard.cli import conformance as conformance_command
-
-Loopguard = Callable[..., tuple[int, str, str]]
+from tests.unit.conftest import Loopguard
 
 GOOD = '{"name": "good", "steps": [{"calls": [{"tool": "t"}]}], "expect": [[{"action": "ALLOW", "finding": null}]]}'
 BAD = (
     '{"name": "bad", "steps": [{"userMessage": {}}, {"calls": [{"tool": "t"}]}],'
     ' "expect": [null, [{"action": "WARN"}]]}'
 )
-
-
-@pytest.fixture(name="loopguard")
-def _loopguard(capsys: pytest.CaptureFixture[str]) -> Loopguard:
-    def run(*arguments: object) -> tuple[int, str, str]:
-        code = cli.run([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture(name="conformance")

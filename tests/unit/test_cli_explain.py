@@ -1,25 +1,12 @@
 """`explain` shows why a call got its verdict, and what would have to be equal for another one."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from loopguard import cli
 from loopguard.cli.difference import counting_difference
-
-Loopguard = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture(name="loopguard")
-def _loopguard(capsys: pytest.CaptureFixture[str]) -> Loopguard:
-    def run(*arguments: object) -> tuple[int, str, str]:
-        code = cli.run([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
+from tests.unit.conftest import Loopguard
 
 
 def asked(tool: str, args: object, result: object, status: str = "OK") -> str:

@@ -1,31 +1,18 @@
 """`hash`, `doctor` and `bench` show what the core does."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import xxhash
 
-from loopguard import cli
 from loopguard._core import MASK_EXAMPLES, MASK_KINDS, canonicalize
 from loopguard.cli import doctor
-
-Loopguard = Callable[..., tuple[int, str, str]]
+from tests.unit.conftest import Loopguard
 
 TEXT = b'{"b": 1.0, "a": 12345678901234567890}'
 NONCE = rb'"<<<EXTERNAL_UNTRUSTED_CONTENT id=\"0123456789abcdef\">>>'
 NONCE += rb'<<<END_EXTERNAL_UNTRUSTED_CONTENT id=\"0123456789abcdef\">>>"'
-
-
-@pytest.fixture(name="loopguard")
-def _loopguard(capfdbinary: pytest.CaptureFixture[bytes]) -> Loopguard:
-    def run(*arguments: object) -> tuple[int, str, str]:
-        code = cli.run([str(argument) for argument in arguments])
-        captured = capfdbinary.readouterr()
-        return code, captured.out.decode(), captured.err.decode()
-
-    return run
 
 
 @pytest.fixture(name="document")
