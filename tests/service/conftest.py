@@ -40,6 +40,10 @@ class Server:
     def sessions(self) -> Any:
         return self.service.sessions
 
+    def samples(self) -> dict[Any, float]:
+        """Return the samples that have no labels by their name, and the others by name and labels."""
+        return {name if not labels else (name, *labels): value for name, labels, value in self.service.samples()}
+
 
 @contextlib.asynccontextmanager
 async def running(settings: Settings, configuration: Configuration | None = None) -> AsyncIterator[Server]:

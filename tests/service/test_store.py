@@ -20,7 +20,7 @@ from loopguard.config import Configuration
 from loopguard.model import Action
 from loopguard.v1 import guard_pb2 as pb
 from tests.service.conftest import Server, running
-from tests.service.players import CONFIG, SCRIPT, Client, call, done, play
+from tests.service.players import CONFIG, SCRIPT, Client, call, done, play, still
 from tests.service.processes import forking
 from tests.service.proxy import Proxy
 from tests.service.wire import Ended, Peer, batch, open_frame
@@ -36,16 +36,6 @@ BALANCED: dict[str, Any] = {"profile": "balanced", "config": None}
 
 def settings(path: Path, **more: Any) -> Settings:
     return Settings(address="127.0.0.1:0", drain_grace_s=0, store=f"sqlite:{path}", **more)
-
-
-def still() -> float:
-    """Tell the time of a run in which none passes: `balanced` is patient with pauses, and a restart is one."""
-    return 0.0
-
-
-def counted(server: Server) -> dict[str, Any]:
-    """Return the samples that have no labels, and the others by name and labels."""
-    return {name if not labels else (name, *labels): value for name, labels, value in server.service.samples()}
 
 
 def durable(path: Path, run_id: str) -> int:
@@ -108,11 +98,11 @@ async def test_a_client_forgets_what_is_durable(tmp_path: Path) -> None:
         for number in range(20):
             await run.judge([call(args=b"%d" % number)])
             await asyncio.sleep(0)
-        await until(lambda: counted(server)["loopguard_store_dirty_runs"] == 0)
+        await until(lambda: server.samples()["loopguard_store_dirty_runs"] == 0)
         await run.user_message()
 
         assert len(run.raw._session._outbox.entries) <= 1
-        samples = counted(server)
+        samples = server.samples()
         assert samples["loopguard_store_up"] == 1
         assert 0 < samples["loopguard_store_snapshots"] <= 22
         assert samples["loopguard_store_snapshot_bytes"] > 0
@@ -157,7 +147,7 @@ async def test_another_server_takes_a_run_over_and_the_older_one_ends_it(tmp_pat
         await older.open()
         for _ in range(4):
             await older.run()
-        await until(lambda: counted(one)["loopguard_store_dirty_runs"] == 0)
+        await until(lambda: one.samples()["loopguard_store_dirty_runs"] == 0)
 
         opened = await newer.open(resume=True)
         assert (opened.opened.epoch, opened.opened.last_seq) == (2, 8)
@@ -174,9 +164,9 @@ async def test_another_server_takes_a_run_over_and_the_older_one_ends_it(tmp_pat
     assert again.verdict.call_id == "c4"
     assert verdict.finding.count == 4
     assert ended.run_ended.reason == pb.RUN_END_REASON_SUPERSEDED
-    assert counted(one)["loopguard_store_fenced"] == 1
-    assert counted(one)["loopguard_runs_ended", "taken_over"] == 1
-    assert counted(other)["loopguard_store_restored", "good"] == 1
+    assert one.samples()["loopguard_store_fenced"] == 1
+    assert one.samples()["loopguard_runs_ended", "taken_over"] == 1
+    assert other.samples()["loopguard_store_restored", "good"] == 1
 
 
 async def test_a_run_that_comes_back_goes_on_where_the_others_left_it(tmp_path: Path) -> None:
@@ -190,12 +180,12 @@ async def test_a_run_that_comes_back_goes_on_where_the_others_left_it(tmp_path: 
         first = Peer(to_one)
         await first.open()
         await first.run()
-        await until(lambda: counted(one)["loopguard_store_dirty_runs"] == 0)
+        await until(lambda: one.samples()["loopguard_store_dirty_runs"] == 0)
         first.cancel()
         second = Peer(to_other)
         await second.open(resume=True)
         await second.run()
-        await until(lambda: counted(other)["loopguard_store_dirty_runs"] == 0)
+        await until(lambda: other.samples()["loopguard_store_dirty_runs"] == 0)
         second.cancel()
 
         third = Peer(to_one)
@@ -218,11 +208,11 @@ async def test_a_run_that_only_the_store_has_waits_for_a_store_that_is_away(tmp_
         first, second = Peer(to_one), Peer(to_other)
         await first.open()
         await first.run()
-        await until(lambda: counted(one)["loopguard_store_dirty_runs"] == 0)
+        await until(lambda: one.samples()["loopguard_store_dirty_runs"] == 0)
         locking = sqlite3.connect(path, isolation_level=None)
         locking.execute("BEGIN IMMEDIATE")
         opening = asyncio.create_task(second.open(resume=True))
-        await until(lambda: counted(other)["loopguard_store_up"] == 0)
+        await until(lambda: other.samples()["loopguard_store_up"] == 0)
         assert not opening.done()
         locking.execute("ROLLBACK")
         locking.close()
@@ -294,7 +284,7 @@ async def test_a_file_that_can_not_be_used_is_told_and_the_service_goes_on(
     ):
         run = await client.open_run()
         answers = await play(run)
-        samples = counted(server)
+        samples = server.samples()
         await run.close()
 
     assert Action.BLOCK in [verdict.action for told in answers if isinstance(told, list) for verdict in told]
@@ -309,18 +299,18 @@ async def test_a_file_that_is_locked_for_a_while_is_caught_up_with(tmp_path: Pat
     async with running(settings(path)) as server, Client("tasks", server.address) as client:
         run = await client.open_run()
         await run.judge([call()])
-        await until(lambda: counted(server)["loopguard_store_dirty_runs"] == 0)
+        await until(lambda: server.samples()["loopguard_store_dirty_runs"] == 0)
         locking = sqlite3.connect(path, isolation_level=None)
         locking.execute("BEGIN IMMEDIATE")
         for _ in range(5):
             await run.report(done())
             await run.judge([call("read")])
-        await until(lambda: counted(server)["loopguard_store_up"] == 0)
+        await until(lambda: server.samples()["loopguard_store_up"] == 0)
         await run.report(done())
         locking.execute("ROLLBACK")
         locking.close()
-        await until(lambda: counted(server)["loopguard_store_up"] == 1)
-        await until(lambda: counted(server)["loopguard_store_dirty_runs"] == 0)
+        await until(lambda: server.samples()["loopguard_store_up"] == 1)
+        await until(lambda: server.samples()["loopguard_store_dirty_runs"] == 0)
         (session,) = server.sessions
         durable, last = session.durable_seq, session.last_seq
         await run.close()
@@ -336,7 +326,7 @@ async def test_what_can_not_be_read_of_a_run_is_told_and_the_client_tells_it_ane
         async with Client("tasks", server.address) as client:
             run = await client.open_run()
             await run.judge([call()])
-            await until(lambda: counted(server)["loopguard_store_dirty_runs"] == 0)
+            await until(lambda: server.samples()["loopguard_store_dirty_runs"] == 0)
         await until(lambda: server.service.servicer.open_streams == 0)
         server.sessions.evict(-1)
         await until(lambda: not server.service._keeper._deleted)
@@ -349,7 +339,7 @@ async def test_what_can_not_be_read_of_a_run_is_told_and_the_client_tells_it_ane
             assert run.raw.opened.last_seq == 0
             await run.close()
 
-        assert counted(server)["loopguard_store_restored", "bad"] == 1
+        assert server.samples()["loopguard_store_restored", "bad"] == 1
     assert any("can't be read" in record.message for record in caplog.records)
 
 

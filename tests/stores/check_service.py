@@ -13,7 +13,7 @@ from loopguard.server.settings import Settings
 
 from loopguard.v1 import guard_pb2 as pb
 from tests.service.conftest import Server, running
-from tests.service.players import CONFIG, SCRIPT, Client, call, done, play
+from tests.service.players import CONFIG, SCRIPT, Client, call, done, play, still
 from tests.service.processes import forking
 from tests.service.proxy import Proxy
 from tests.service.wire import Ended, Peer, batch
@@ -37,17 +37,8 @@ def settings(store: StoreServer, **more: Any) -> Settings:
     return Settings(address="127.0.0.1:0", drain_grace_s=0, store=f"redis://127.0.0.1:{store.port}", **more)
 
 
-def still() -> float:
-    """Tell the time of a run in which none passes: `balanced` is patient with pauses, and a restart is one."""
-    return 0.0
-
-
-def counted(server: Server) -> dict[Any, Any]:
-    return {name if not labels else (name, *labels): value for name, labels, value in server.service.samples()}
-
-
 async def written(server: Server) -> None:
-    await until(lambda: counted(server)["loopguard_store_dirty_runs"] == 0)
+    await until(lambda: server.samples()["loopguard_store_dirty_runs"] == 0)
 
 
 @pytest.mark.parametrize("opening", [{"config": CONFIG}, {"profile": "balanced", "config": None}])
@@ -112,13 +103,13 @@ async def test_a_store_that_dies_is_done_without_and_caught_up_with(store: Store
         await written(server)
         store.kill()
         answers = [await run.report(done()) for run in runs]
-        await until(lambda: counted(server)["loopguard_store_up"] == 0)
+        await until(lambda: server.samples()["loopguard_store_up"] == 0)
         late = await client.open_run("late", resume=True)
         # One that does not change any more is written again too: the store comes back empty.
         for run in runs[1:]:
             await run.judge([call("read")])
         store.start()
-        await until(lambda: counted(server)["loopguard_store_up"] == 1)
+        await until(lambda: server.samples()["loopguard_store_up"] == 1)
         await written(server)
         with store.client() as direct:
             keys = direct.dbsize()
@@ -147,7 +138,7 @@ async def test_a_node_that_was_cut_off_loses_what_others_took_over(store: StoreS
         line.cut()
         for _ in range(3):
             await older.run("read")
-        await until(lambda: counted(one)["loopguard_store_up"] == 0)
+        await until(lambda: one.samples()["loopguard_store_up"] == 0)
 
         opened = await newer.open(resume=True)
         await newer.run("write")
