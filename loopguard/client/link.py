@@ -37,6 +37,8 @@ RUN_ID_METADATA_BYTES: Final = 256
 
 #: gRPC's code for a server that can't be reached.
 _UNAVAILABLE: Final = 14
+#: Those of a server that is there and has too much to do: CANCELLED, RESOURCE_EXHAUSTED.
+_BUSY: Final = frozenset({1, 8})
 #: gRPC's codes with which trying again is of no use: INVALID_ARGUMENT, PERMISSION_DENIED, FAILED_PRECONDITION, ABORTED,
 #: UNIMPLEMENTED, UNAUTHENTICATED.
 FINAL_CODES: Final = frozenset({3, 7, 9, 10, 12, 16})
@@ -45,9 +47,10 @@ FINAL_CODES: Final = frozenset({3, 7, 9, 10, 12, 16})
 class State(Enum):
     """Where a link stands."""
 
+    #: Nothing is known of the guard yet, or it was there a moment ago.
     CONNECTING = "connecting"
     UP = "up"
-    #: The last try failed.
+    #: The last try failed; of several endpoints, the last try at each.
     DOWN = "down"
 
 
@@ -74,10 +77,16 @@ class Backoff:
 class Link:
     """One stream of `Guard` (with a single run) or of `GuardMany`, through all its reconnects."""
 
-    def __init__(self, *, many: bool, patient: bool, backoff: Backoff) -> None:
-        """Begin without runs; unless `patient`, nobody waits any longer once a try has failed."""
+    def __init__(self, *, many: bool, patient: bool, backoff: Backoff, endpoints: int = 1) -> None:
+        """Begin without runs.
+
+        Unless `patient`, nobody waits any longer once so many tries in a row have failed as there are endpoints.
+        """
         self.many = many
         self._patient = patient
+        self._endpoints = endpoints
+        #: How many tries in a row have failed.
+        self._failed = 0
         self.state = State.CONNECTING
         self.backoff = backoff
         self.sessions: dict[str, RunSession] = {}
@@ -87,6 +96,7 @@ class Link:
         self._leaving = False
         self._restart = False
         self._unavailable = False
+        self._busy = False
         self._error: LoopguardError | None = None
         #: Runs that belong on another node, as the server has said.
         self.moving: list[RunSession] = []
@@ -129,18 +139,21 @@ class Link:
     def connected(self) -> None:
         """Begin on a new stream."""
         self._streaming, self._answered, self._leaving, self._restart = True, False, False, False
-        self._unavailable = False
+        self._unavailable = self._busy = False
         self._written.clear()
         for session in self.sessions.values():
             session.connected()
             self.touch(session)
 
     def lost(self) -> None:
-        """Note that the stream is gone."""
-        self.state, self._streaming = State.DOWN, False
+        """Note that the stream is gone. A guard that was there a moment ago is waited for."""
+        is_there = self._answered or self._leaving or self._busy
+        self._failed = 0 if is_there else self._failed + 1
+        is_away = self._failed >= self._endpoints
+        self.state, self._streaming = State.DOWN if is_away else State.CONNECTING, False
         for session in self.sessions.values():
             session.lost()
-            if not (self._patient or self._answered):
+            if is_away and not self._patient:
                 session.give_up_waiting()
 
     def fail(self, error: LoopguardError) -> None:
@@ -153,7 +166,7 @@ class Link:
 
     def ended(self, refusal: Refusal) -> bool:
         """Note how the stream ended; return whether to try again."""
-        self._unavailable = refusal.code == _UNAVAILABLE
+        self._unavailable, self._busy = refusal.code == _UNAVAILABLE, refusal.code in _BUSY
         if refusal.code not in FINAL_CODES:
             if refusal.reason == Reason.TOO_LARGE:
                 self._refuse_first()
@@ -288,6 +301,7 @@ class Link:
             self.state, self._answered = State.UP, True
             self.backoff.reset()
         if session.wants_stream:
+            self._answered = True
             if self.many and session.redirect:
                 self.remove(session)
                 self.moving.append(session)

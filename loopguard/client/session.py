@@ -217,12 +217,19 @@ class RunSession:
             if isinstance(body, Refusal) and answer.seq == 0:
                 self._take_refused_open(body)
         elif isinstance(body, NeedResend):
-            self._outbox.next = max(min(body.from_seq, self._outbox.last + 1), next(iter(self._outbox.entries), 1))
+            self._resend(body.from_seq)
         elif answer.seq:
             self._take_answer(answer)
         if answer.durable_seq:
             # A frame may be durable whose answer was lost with its stream: it is sent again for that.
             self._outbox.forget_to(min(answer.durable_seq, self._outbox.answered))
+
+    def _resend(self, first: int) -> None:
+        """Go back to a frame that the server waits for."""
+        if first < self._outbox.oldest:
+            self._start_rebuild(max(0, first - 1))
+        else:
+            self._outbox.next = min(first, self._outbox.last + 1)
 
     def _take_refused_open(self, refusal: Refusal) -> None:
         if refusal.reason == Reason.SHUTTING_DOWN:

@@ -129,9 +129,9 @@ class Settings:
         """Return the link of a new stream."""
         return Link(
             many=self.many,
-            # Of several endpoints another one may answer in time.
-            patient=self.on_unavailable is OnUnavailable.WAIT or len(self.endpoints) > 1,
+            patient=self.on_unavailable is OnUnavailable.WAIT,
             backoff=Backoff(self.random),
+            endpoints=len(set(self.endpoints)),
         )
 
     def patience_s(self, link: Link, session: RunSession, frame: Frame | None = None) -> float | None:

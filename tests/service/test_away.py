@@ -5,9 +5,11 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from loopguard.server.settings import Settings
 
 from loopguard.errors import GuardUnavailable, InvalidFrame, Reason, RunRefused
 from loopguard.model import Action, Outcome
+from tests.service.conftest import running
 from tests.service.players import KINDS, Client, call, done
 from tests.service.proxy import Proxy
 
@@ -101,6 +103,48 @@ async def test_nobody_waits_for_a_guard_that_is_known_to_be_away(server: Server,
 
     assert taken_s < 10
     assert run.raw.decided_unavailable == 201
+
+
+async def test_a_call_right_after_a_lost_stream_is_answered_by_the_guard_that_comes_back(
+    server: Server, proxy: Proxy, kind: str
+) -> None:
+    # The first try comes after a fifth of a second.
+    settings = {"on_unavailable": "allow", "deadline_s": PATIENT_S, "random": lambda: 4.0}
+    async with Client(kind, proxy.address, **settings) as client:
+        run = await client.open_run()
+        for _ in range(5):
+            await run.judge([call()])
+            await run.report(done())
+        proxy.cut()
+        await asyncio.wait_for(server.service.servicer.emptied(), 5)
+        while run.raw._session.phase.value == "open":
+            await asyncio.sleep(0.001)
+
+        (verdict,) = await run.judge([call()])
+        decided = run.raw.decided_unavailable
+        await run.close()
+
+    assert (verdict.action, decided) == (Action.BLOCK, 0)
+
+
+async def test_a_call_that_waits_while_its_run_is_rebuilt_elsewhere_is_answered_there(kind: str) -> None:
+    settings = Settings(address="127.0.0.1:0", drain_grace_s=0)
+    async with running(settings) as first, running(settings) as second, Proxy(first.address) as proxy:
+        patient = {"on_unavailable": "allow", "deadline_s": PATIENT_S, "buffer_frames": 2}
+        async with Client(kind, proxy.address, **patient) as client:
+            run = await client.open_run()
+            for _ in range(5):
+                await run.judge([call()])
+                await run.report(done())
+            proxy.upstream = second.address
+            proxy.cut()
+
+            (verdict,) = await run.judge([call()])
+            opened, decided = run.raw.opened, run.raw.decided_unavailable
+            await run.close()
+        first.sessions.evict(0)
+
+    assert (verdict.action, opened.rebuilt, decided) == (Action.BLOCK, True, 0)
 
 
 async def test_a_late_answer_is_decided_here_and_still_observed(server: Server, proxy: Proxy, kind: str) -> None:

@@ -80,6 +80,47 @@ async def test_only_the_runs_of_a_lost_node_move_and_go_on_there(tmp_path: Path,
     assert {run.raw.opened.epoch for run in runs if run.raw.run_id not in before[lost]} == {1}
 
 
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_call_waits_for_another_endpoint_once_that_of_its_run_has_failed(tmp_path: Path, kind: str) -> None:
+    # The first try comes after a fifth of a second, the next one after twice that.
+    settings = {"on_unavailable": "allow", "deadline_s": 30, "random": lambda: 4.0}
+    async with (
+        nodes(tmp_path, 2) as (servers, proxies),
+        Client(kind, [proxy.address for proxy in proxies], **settings) as client,
+    ):
+        run = await client.open_run()
+        for _ in range(5):
+            await run.judge([call()])
+            await run.report(done())
+        lost = 0 if held(servers[0]) else 1
+        await settled(servers[lost])
+        proxies[lost].upstream = ""
+        proxies[lost].cut()
+        while not client.raw._router._failed:
+            await asyncio.sleep(0.001)
+
+        (verdict,) = await run.judge([call()])
+        decided, known = run.raw.decided_unavailable, held(servers[1 - lost])
+        await run.close()
+
+    assert (verdict.action, decided, known) == (Action.BLOCK, 0, {"r"})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_nobody_waits_once_all_endpoints_have_failed(kind: str) -> None:
+    async with (
+        Proxy() as one,
+        Proxy() as other,
+        Client(kind, [one.address, other.address], on_unavailable="allow", deadline_s=60) as client,
+    ):
+        run = await asyncio.wait_for(client.open_run(), 30)
+        verdicts = [(await asyncio.wait_for(run.judge([call()]), 30))[0] for _ in range(50)]
+        await run.close()
+
+    assert {verdict.action for verdict in verdicts} == {Action.ALLOW}
+    assert run.raw.decided_unavailable == 50
+
+
 class Elsewhere:
     """A node that sends every run to another one."""
 
@@ -121,13 +162,16 @@ async def test_a_run_goes_where_the_server_says_that_it_belongs(server: Server, 
     async with contextlib.AsyncExitStack() as stack:
         elsewhere = Elsewhere(server.address)
         address = await elsewhere.serve(stack)
-        async with Client(kind, address) as client:
+        # Nobody who waits meanwhile has to decide for itself.
+        async with Client(kind, address, on_unavailable="allow", deadline_s=30) as client:
             run = await client.open_run()
+            opened = run.raw.opened
             (verdict,) = await run.judge([call()])
             known = held(server)
             await run.close()
 
-    assert verdict.action is Action.ALLOW
+    assert opened is not None
+    assert (verdict.action, run.raw.decided_unavailable) == (Action.ALLOW, 0)
     assert known == {"r"}
     assert elsewhere.asked == 1
 

@@ -160,6 +160,32 @@ async def test_a_lost_run_beyond_the_buffer_is_rebuilt_from_its_history(kind: st
 
 
 @pytest.mark.parametrize("kind", KINDS)
+async def test_a_run_is_rebuilt_where_the_server_asks_for_frames_that_are_no_longer_kept(
+    server: Server, kind: str
+) -> None:
+    async with Client(kind, server.address, buffer_frames=2, on_unavailable="allow", deadline_s=30) as client:
+        run = await client.open_run()
+        for _ in range(4):
+            await run.judge([call()])
+            await run.report(done())
+        # What it knows of the run is older than what it has acknowledged.
+        (session,) = server.sessions
+        session.last_seq = 3
+        del session.answers[3:]
+
+        (late,) = await run.judge([call()])
+        told = await run.report(done("c5"))
+        (blocked,) = await run.judge([call()])
+        opened, decided = run.raw.opened, run.raw.decided_unavailable
+        await run.close()
+
+    assert (opened.rebuilt, decided) == (True, 0)
+    assert (late.call_id, late.action, late.finding.count) == ("c5", Action.WARN, 4)
+    assert told.call_id == "c5"
+    assert (blocked.call_id, blocked.action) == ("c6", Action.BLOCK)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 async def test_a_live_run_beyond_the_buffer_goes_on(proxy: Proxy, kind: str) -> None:
     async with Client(kind, proxy.address, buffer_frames=4) as client:
         run = await client.open_run()
