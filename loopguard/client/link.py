@@ -97,6 +97,8 @@ class Link:
         self._restart = False
         self._unavailable = False
         self._busy = False
+        #: Whether the server takes no more streams over the connection.
+        self.crowded_out = False
         self._error: LoopguardError | None = None
         #: Runs that belong on another node, as the server has said.
         self.moving: list[RunSession] = []
@@ -139,7 +141,7 @@ class Link:
     def connected(self) -> None:
         """Begin on a new stream."""
         self._streaming, self._answered, self._leaving, self._restart = True, False, False, False
-        self._unavailable = self._busy = False
+        self._unavailable = self._busy = self.crowded_out = False
         self._written.clear()
         for session in self.sessions.values():
             session.connected()
@@ -167,6 +169,7 @@ class Link:
     def ended(self, refusal: Refusal) -> bool:
         """Note how the stream ended; return whether to try again."""
         self._unavailable, self._busy = refusal.code == _UNAVAILABLE, refusal.code in _BUSY
+        self.crowded_out = refusal.reason == Reason.LIMIT_EXCEEDED
         if refusal.code not in FINAL_CODES:
             if refusal.reason == Reason.TOO_LARGE:
                 self._refuse_first()

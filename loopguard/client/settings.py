@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from google.protobuf.message import DecodeError
 
 from loopguard import answer_codec
+from loopguard.client.channels import STREAMS_PER_CHANNEL, Channels
 from loopguard.client.link import Backoff, Link, State
 from loopguard.client.session import BUFFER_BYTES, BUFFER_FRAMES, Phase, RunSession
 from loopguard.model import Frame, Mode, Opened, Refusal, RunOpen, Signal
@@ -32,6 +33,8 @@ DEADLINE_S: Final = 0.25
 CLOSE_S: Final = 5.0
 
 OPTIONS: Final = (
+    # Else all channels of this process to one endpoint would share a connection, which takes only so many streams.
+    ("grpc.use_local_subchannel_pool", 1),
     ("grpc.max_receive_message_length", -1),
     ("grpc.max_send_message_length", -1),
     # gRPC's own back-off goes up to two minutes; ours decides when to try again.
@@ -69,17 +72,21 @@ class Settings:
         options: Sequence[tuple[str, Any]] = (),
         buffer_frames: int = BUFFER_FRAMES,
         buffer_bytes: int = BUFFER_BYTES,
+        streams_per_channel: int = STREAMS_PER_CHANNEL,
         now: Callable[[], float] = time.monotonic,
         random: Callable[[], float] = random.random,
     ) -> None:
         """Name the guard, or the endpoints of several nodes: each run has its own, and moves when that is lost.
 
         `deadline_s` is how long a call may take before `on_unavailable` says what to do. With `many` all runs share one
-        stream, which is what a gateway with many runs wants.
+        stream, which is what a gateway with many runs wants; without it a connection gets `streams_per_channel` streams
+        before another one is opened, 16 connections to an endpoint at most.
         """
         self.endpoints = (target,) if isinstance(target, str) else tuple(target)
         if not self.endpoints:
             raise ValueError("a client needs an endpoint at least")
+        if streams_per_channel < 1:
+            raise ValueError(f"`streams_per_channel` must be at least 1, not {streams_per_channel}")
         self.target = self.endpoints[0]
         self.on_unavailable = OnUnavailable(on_unavailable)
         self.many = many
@@ -89,6 +96,7 @@ class Settings:
         self.options = (*OPTIONS, *options)
         self.buffer_frames = buffer_frames
         self.buffer_bytes = buffer_bytes
+        self.streams_per_channel = streams_per_channel
         self.now = now
         self.random = random
         self.deadline_s = None if self.on_unavailable is OnUnavailable.WAIT else deadline_s
@@ -124,6 +132,16 @@ class Settings:
             buffer_frames=self.buffer_frames,
             buffer_bytes=self.buffer_bytes,
         )
+
+    def channels(self, library: Any) -> Channels:
+        """Return the connections of a client; `library` is `grpc` or `grpc.aio`."""
+
+        def connect(endpoint: str) -> Any:
+            if self.credentials is None:
+                return library.insecure_channel(endpoint, options=self.options)
+            return library.secure_channel(endpoint, self.credentials, options=self.options)
+
+        return Channels(connect, self.streams_per_channel)
 
     def link(self) -> Link:
         """Return the link of a new stream."""

@@ -116,24 +116,13 @@ class AsyncGuardClient:
     def __init__(self, target: str | Sequence[str], **settings: Any) -> None:
         self._settings = Settings(target, **settings)
         self._router = Router(self._settings.endpoints, time.monotonic)
-        self._channels: dict[str, grpc.aio.Channel] = {}
+        self._channels = self._settings.channels(grpc.aio)
         self._streams: set[_Stream] = set()
         #: The streams of many runs, by their endpoints.
         self._shared: dict[str, _Stream] = {}
         #: The stream of each run.
         self._homes: dict[RunSession, _Stream] = {}
         self._closed = False
-
-    def _channel(self, endpoint: str) -> grpc.aio.Channel:
-        channel = self._channels.get(endpoint)
-        if channel is None:
-            made = self._settings
-            if made.credentials is None:
-                channel = grpc.aio.insecure_channel(endpoint, options=made.options)
-            else:
-                channel = grpc.aio.secure_channel(endpoint, made.credentials, options=made.options)
-            self._channels[endpoint] = channel
-        return channel
 
     async def open_run(self, run_id: str, **opening: Any) -> AsyncGuardRun:
         """Open a run; see `GuardClient.open_run`. The result is an asynchronous context manager too."""
@@ -185,7 +174,7 @@ class AsyncGuardClient:
         streams, self._streams = self._streams, set()
         for stream in streams:
             await stream.close()
-        for channel in self._channels.values():
+        for channel in self._channels:
             await channel.close()
 
     async def __aenter__(self) -> Self:
@@ -256,10 +245,17 @@ class _Stream:
         return again
 
     async def _serve(self, endpoint: str) -> bool:
+        lane = self._client._channels.acquire(endpoint)
+        try:
+            return await self._serve_over(lane.channel)
+        finally:
+            self._client._channels.release(lane, refused=self.link.crowded_out)
+
+    async def _serve_over(self, channel: grpc.aio.Channel) -> bool:
         """Run one stream to its end; return whether to begin another one."""
         self.link.connected()
         self._changed.set()
-        method: Any = self._client._channel(endpoint).stream_stream(self._settings.method)
+        method: Any = channel.stream_stream(self._settings.method)
         call = method(metadata=(*self._settings.metadata, *self.link.metadata))
         writing = asyncio.create_task(self._write(call))
         refusal = None

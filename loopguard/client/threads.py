@@ -114,7 +114,7 @@ class GuardClient:
         # Taken while a stream's own lock is held, never the other way round.
         self._lock = threading.RLock()
         self._router = Router(self._settings.endpoints, time.monotonic)
-        self._channels: dict[str, grpc.Channel] = {}
+        self._channels = self._settings.channels(grpc)
         self._streams: set[_Stream] = set()
         #: The streams of many runs, by their endpoints, and the lock of them all.
         self._shared: dict[str, _Stream] = {}
@@ -122,18 +122,6 @@ class GuardClient:
         #: The stream of each run.
         self._homes: dict[RunSession, _Stream] = {}
         self._closed = False
-
-    def _channel(self, endpoint: str) -> grpc.Channel:
-        with self._lock:
-            channel = self._channels.get(endpoint)
-            if channel is None:
-                made = self._settings
-                if made.credentials is None:
-                    channel = grpc.insecure_channel(endpoint, options=made.options)
-                else:
-                    channel = grpc.secure_channel(endpoint, made.credentials, options=made.options)
-                self._channels[endpoint] = channel
-            return channel
 
     def open_run(self, run_id: str, **opening: Any) -> GuardRun:
         """Open a run. Raises `InvalidConfig` or `RunRefused`; a guard that is away is no error.
@@ -199,7 +187,7 @@ class GuardClient:
             streams, self._streams = self._streams, set()
         for stream in streams:
             stream.close()
-        for channel in self._channels.values():
+        for channel in self._channels:
             channel.close()
 
     def __enter__(self) -> Self:
@@ -277,12 +265,21 @@ class _Stream:
         return again
 
     def _serve(self, endpoint: str) -> bool:
+        with self._client._lock:
+            lane = self._client._channels.acquire(endpoint)
+        try:
+            return self._serve_over(lane.channel)
+        finally:
+            with self._client._lock:
+                self._client._channels.release(lane, refused=self.link.crowded_out)
+
+    def _serve_over(self, channel: grpc.Channel) -> bool:
         """Run one stream to its end; return whether to begin another one."""
         over = threading.Event()
         with self.changed:
             self.link.connected()
             metadata = (*self._settings.metadata, *self.link.metadata)
-            method: Any = self._client._channel(endpoint).stream_stream(self._settings.method)
+            method: Any = channel.stream_stream(self._settings.method)
             self._call = call = method(self._messages(over), metadata=metadata)
             self.changed.notify_all()
         try:
