@@ -105,6 +105,20 @@ async def test_nobody_waits_for_a_guard_that_is_known_to_be_away(server: Server,
     assert run.raw.decided_unavailable == 201
 
 
+async def test_who_asks_in_a_loop_without_waiting_leaves_others_their_turn(kind: str) -> None:
+    async with Proxy() as proxy, Client(kind, proxy.address, on_unavailable="allow", deadline_s=60) as client:
+        run = await client.open_run()
+        run.raw._session.late = True
+        turns: list[int] = []
+        for number in range(3):
+            asyncio.get_running_loop().call_soon(turns.append, number)
+            await run.judge([call()])
+        meanwhile = list(turns)
+        await run.close()
+
+    assert meanwhile == [0, 1, 2]
+
+
 async def test_a_call_right_after_a_lost_stream_is_answered_by_the_guard_that_comes_back(
     server: Server, proxy: Proxy, kind: str
 ) -> None:
