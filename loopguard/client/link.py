@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from enum import Enum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import quote
 
 from google.protobuf.message import DecodeError
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("loopguard.client")
 
-#: How much goes into one message of a stream of many runs, at most.
+#: How much goes into one message of a stream of many runs, at most. A call or record takes five bytes at least, so that
+#: there are never more of them in it than a server takes.
 MESSAGE_FRAMES: Final = 512
-MESSAGE_BYTES: Final = 1 << 20
+MESSAGE_BYTES: Final = 256 << 10
 #: What goes before each frame of a run in such a message, at most.
 FRAME_WRAPPING_BYTES: Final = 6
 
@@ -74,6 +75,13 @@ class Backoff:
         self._tries = 0
 
 
+class _Written(NamedTuple):
+    """A message of many runs that was sent: how many frames it has, and their numbers by run; none for an `open`."""
+
+    frames: int
+    parts: list[tuple[RunSession, range]]
+
+
 class Link:
     """One stream of `Guard` (with a single run) or of `GuardMany`, through all its reconnects."""
 
@@ -102,8 +110,10 @@ class Link:
         self._error: LoopguardError | None = None
         #: Runs that belong on another node, as the server has said.
         self.moving: list[RunSession] = []
-        #: The messages of this stream that have no answer yet, by the numbers of their frames.
-        self._written: deque[list[tuple[RunSession, range]]] = deque()
+        #: The messages of this stream that have no answer yet.
+        self._written: deque[_Written] = deque()
+        #: How many frames go into a message; fewer where a server refuses more.
+        self._most_frames = MESSAGE_FRAMES
 
     def add(self, session: RunSession) -> None:
         """Take a run onto the stream."""
@@ -172,20 +182,38 @@ class Link:
         self.crowded_out = refusal.reason == Reason.LIMIT_EXCEEDED
         if refusal.code not in FINAL_CODES:
             if refusal.reason == Reason.TOO_LARGE:
-                self._refuse_first()
+                self._shrink_first()
             self.lost()
             return True
         self.fail(error_of(refusal))
         return False
 
-    def _refuse_first(self) -> None:
-        """Give the frames up for whose size the stream has ended; sent again, they would end the next one too."""
-        for message in self._written:
-            awaited = [part for part in message if _is_awaited(*part)]
-            for session, numbers in awaited:
-                session.refuse(numbers, InvalidFrame(Reason.TOO_LARGE, "the server takes no message of this size"))
-            if awaited:
-                return
+    def _shrink_first(self) -> None:
+        """Have smaller messages made than the one for whose size the stream has ended.
+
+        A single frame is given up; sent again, it would end the next stream too.
+        """
+        message = next((one for one in self._written if self._is_awaited(one)), None)
+        if message is None:
+            return
+        if message.frames > 1:
+            self._most_frames = message.frames // 2
+            return
+        self._most_frames = MESSAGE_FRAMES
+        ((session, numbers),) = message.parts
+        error = InvalidFrame(Reason.TOO_LARGE, "the server takes no message of this size")
+        if numbers:
+            session.refuse(numbers, error)
+        else:
+            session.end(error)
+            self.remove(session)
+
+    def _is_awaited(self, message: _Written) -> bool:
+        return any(
+            self.sessions.get(session.request.run_id.strip()) is session
+            and (numbers[-1] in session.awaited if numbers else session.opens_awaited > 0)
+            for session, numbers in message.parts
+        )
 
     @property
     def answered(self) -> bool:
@@ -245,7 +273,7 @@ class Link:
         return None
 
     def _take_many(self) -> bytes | None:
-        parts, frames, size, most = [], 0, 0, MESSAGE_FRAMES
+        parts, frames, size, most = [], 0, 0, self._most_frames
         written: list[tuple[RunSession, range]] = []
         while self._ready and frames < most and size < MESSAGE_BYTES:
             session = next(iter(self._ready))
@@ -268,10 +296,10 @@ class Link:
             if full:
                 break
             del self._ready[session]
-        while self._written and not any(_is_awaited(*part) for part in self._written[0]):
+        while self._written and not self._is_awaited(self._written[0]):
             self._written.popleft()
         if written:
-            self._written.append(written)
+            self._written.append(_Written(frames, written))
         return b"".join(parts) or None
 
     def receive(self, data: bytes) -> None:
@@ -314,7 +342,3 @@ class Link:
             else:
                 self._restart = True
         self.touch(session)
-
-
-def _is_awaited(session: RunSession, numbers: range) -> bool:
-    return bool(numbers) and numbers[-1] in session.awaited

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import grpc
 import pytest
+from loopguard.server.limits import CALLS_PER_MESSAGE
 
 from loopguard import answer_codec, codec
 from loopguard.client.link import Backoff, Link
@@ -101,6 +103,76 @@ def test_what_was_too_large_is_given_up_and_nothing_else(link: Link) -> None:
     assert frames_of(link.take()) == {"a": ["calls"]}
     answer(link, "a", (2, answer_codec.verdicts_body([Verdict("c2")])))
     assert [verdict.call_id for verdict in later.result] == ["c2"]
+
+
+def test_a_message_of_several_frames_that_is_refused_is_sent_in_smaller_ones(link: Link) -> None:
+    asked = [ask(link, run_id) for run_id in "abab"]
+    assert frames_of(link.take()) == {"a": ["calls", "calls"], "b": ["calls", "calls"]}
+
+    assert link.ended(TOO_LARGE)
+    reconnect(link)
+
+    assert [frames_of(link.take()) for _ in range(2)] == [{"a": ["calls", "calls"]}, {"b": ["calls", "calls"]}]
+    assert [one.result for one in asked] == [None] * 4
+
+
+def test_openings_that_are_refused_together_are_sent_in_smaller_messages() -> None:
+    link = Link(many=True, patient=True, backoff=Backoff(lambda: 0.0))
+    for run_id in "abcd":
+        link.add(RunSession(RunOpen(run_id), now=lambda: 0.0, many=True))
+    link.connected()
+    link.take()
+
+    link.ended(TOO_LARGE)
+    link.connected()
+
+    assert [list(frames_of(link.take())) for _ in range(2)] == [["a", "b"], ["c", "d"]]
+
+
+def test_an_opening_too_large_by_itself_is_refused() -> None:
+    link = Link(many=True, patient=True, backoff=Backoff(lambda: 0.0))
+    session = RunSession(RunOpen("a"), now=lambda: 0.0, many=True)
+    session.open_future = waiting = Waiting()
+    link.add(session)
+    link.connected()
+    link.take()
+
+    assert link.ended(TOO_LARGE)
+
+    assert isinstance(waiting.result, InvalidFrame)
+    link.connected()
+    assert link.take() is None
+
+
+def test_a_message_holds_no_more_calls_than_a_server_takes(link: Link) -> None:
+    calls = [Call("t")] * 1024
+    for number in range(100):
+        session = link.sessions["ab"[number % 2]]
+        session.limits = replace(session.limits, in_flight=64, calls_per_batch=1024)
+        session.submit(CallBatch(calls), Waiting())
+        link.touch(session)
+
+    counts = []
+    while message := link.take():
+        runs = pb.GuardManyRequest.FromString(message).runs
+        counts.append(sum(len(frame.calls.calls) for run in runs for frame in run.frames))
+
+    assert sum(counts) == 100 * 1024
+    assert max(counts) <= CALLS_PER_MESSAGE
+
+
+def test_messages_of_a_run_that_is_gone_are_not_kept(link: Link) -> None:
+    ask(link, "a")
+    link.take()
+    link.sessions["a"].end(InvalidFrame(Reason.TOO_LARGE, ""))
+    link.remove(link.sessions["a"])
+
+    for _ in range(3):
+        ask(link, "b")
+        link.take()
+        answer(link, "b", (link.sessions["b"]._outbox.last, answer_codec.verdicts_body([Verdict("c1")])))
+
+    assert len(link._written) == 1
 
 
 def test_a_message_answered_before_is_not_what_was_too_large(link: Link) -> None:
