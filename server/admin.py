@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Final
 
 from prometheus_client.exposition import choose_encoder
 
+from .addresses import split_address
+
 if TYPE_CHECKING:
-    import socket
     from collections.abc import Callable
 
     from prometheus_client import CollectorRegistry
@@ -24,15 +26,15 @@ class Admin:
 
     def __init__(self, address: str, registry: CollectorRegistry, healthy: Callable[[], bool]) -> None:
         """Listen. Raises `OSError`."""
-        host, _, port = address.rpartition(":")
-        self._server = _Server((host.strip("[]"), int(port)), _handler(registry, healthy))
+        host, port = split_address(address)
+        self._server = _Server(host, port, _handler(registry, healthy))
         self._thread = threading.Thread(target=self._server.serve_forever, name="loopguard-admin", daemon=True)
 
     @property
     def address(self) -> str:
         """The address with the port in use."""
         host, port = self._server.server_address[:2]
-        return f"{host!s}:{port}"
+        return f"[{host!s}]:{port}" if self._server.address_family == socket.AF_INET6 else f"{host!s}:{port}"
 
     def start(self) -> None:
         """Begin to answer."""
@@ -49,9 +51,10 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     block_on_close = False
 
-    def __init__(self, *args: Any) -> None:
+    def __init__(self, host: str, port: int, handler: type[BaseHTTPRequestHandler]) -> None:
         self._free = threading.BoundedSemaphore(_SCRAPERS)
-        super().__init__(*args)
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        super().__init__((host, port), handler)
 
     def process_request(self, request: socket.socket | tuple[bytes, socket.socket], client_address: Any) -> None:
         if self._free.acquire(blocking=False):

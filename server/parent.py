@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from loopguard.errors import InvalidConfig
 
+from .addresses import is_socket_file, split_address
 from .channel import Channel
 from .metrics import GAUGES
 from .parent_events import ParentEvents
-from .service import AddressUnavailable, check, open_admin
+from .service import AddressUnavailable, check, open_admin, unavailable
 from .tally import add_up
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Parent:
     def __init__(self, settings: Settings, configuration: Configuration) -> None:
         """Check everything that a worker would refuse. Raises `InvalidConfig`."""
         check(settings, configuration)
-        if settings.address.startswith("unix"):
+        if is_socket_file(settings.address):
             raise InvalidConfig("loopguard.server.workers", "a socket file can't be shared by several workers")
         self._settings = settings
         self._hands: list[_Hand | None] = [None] * settings.workers
@@ -210,9 +211,9 @@ def _value(value: Any) -> Any:
 
 def _reserve(address: str) -> tuple[str, socket.socket]:
     """Bind the port that workers share, without listening; return the host and the socket."""
-    host, _, port = address.rpartition(":")
+    host, port = split_address(address)
     try:
-        found = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, _, _, _, where = found[0]
         with socket.socket(family) as alone:
             # With SO_REUSEPORT alone it would not show that somebody else serves there.
@@ -222,9 +223,9 @@ def _reserve(address: str) -> tuple[str, socket.socket]:
         shared = socket.socket(family)
         shared.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         shared.bind(where)
-    except (OSError, ValueError) as mistake:
-        raise AddressUnavailable(f"can't listen on {address}: {mistake}") from None
-    return host, shared
+    except OSError as mistake:
+        raise unavailable(address, mistake) from None
+    return address.rpartition(":")[0], shared
 
 
 async def _spawn(settings: Settings) -> _Hand:

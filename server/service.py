@@ -15,8 +15,10 @@ from grpc_reflection.v1alpha import reflection  # type: ignore[import-untyped]  
 import loopguard
 from loopguard.config import load_configuration
 from loopguard.engine import Engine
+from loopguard.store import open_store
 
 from .access import Access
+from .addresses import is_socket_file, probe_address
 from .admin import Admin
 from .certificates import Certificate, Certificates
 from .exposure import is_local
@@ -54,6 +56,12 @@ class AddressUnavailable(OSError):
     """The address can't be listened on."""
 
 
+def unavailable(address: str, mistake: Exception) -> AddressUnavailable:
+    """Return what to raise where the system, or gRPC, can't listen."""
+    said = mistake.strerror if isinstance(mistake, OSError) else None
+    return AddressUnavailable(f"can't listen on {address}: {said or mistake}")
+
+
 def tell_guards(configuration: Configuration) -> None:
     """Log which guards are on and why."""
     effective = configuration.effective()
@@ -76,6 +84,7 @@ def check(settings: Settings, configuration: Configuration) -> None:
         Tokens.load(settings.tokens_file)
     if settings.tls_certificate is not None:
         Certificate.load(settings)
+    open_store(settings.store, ttl_s=settings.run_ttl_s, clock=time.time)
     open_traces(settings.traces).stop()
 
 
@@ -84,7 +93,7 @@ def open_admin(address: str, samples: Callable[[], list[Sample]], healthy: Calla
     try:
         admin = Admin(address, build_registry(samples), healthy)
     except OSError as mistake:
-        raise AddressUnavailable(f"can't listen on {address}: {mistake.strerror or mistake}") from None
+        raise unavailable(address, mistake) from None
     admin.start()
     _log.info("metrics", extra={"address": admin.address})
     return admin
@@ -105,6 +114,7 @@ class Service:
     ) -> None:
         limits = settings.limits()
         self._settings = settings
+        self._shares_port = shares_port
         self._parts: list[Part[Any]] = []
         self.tally = Tally()
         self.hub = Hub(self.tally, clock, limits.watch_events)
@@ -231,12 +241,14 @@ class Service:
         """Listen, and return the address with the port in use. Raises `AddressUnavailable`."""
         wanted = self._settings.address
         try:
+            if not self._shares_port:
+                probe_address(wanted)
             if self._certificates is None:
                 port = self._server.add_insecure_port(wanted)
             else:
                 port = self._server.add_secure_port(wanted, self._certificates.credentials())
-        except RuntimeError as mistake:
-            raise AddressUnavailable(f"can't listen on {wanted}: {mistake}") from None
+        except (OSError, RuntimeError) as mistake:
+            raise unavailable(wanted, mistake) from None
         if self._keeper is not None:
             await self._keeper.start()
         await self._server.start()
@@ -248,7 +260,7 @@ class Service:
         self._tasks.add(asyncio.create_task(self._sweep()))
         if self._parts:
             self._tasks.add(asyncio.create_task(self._reloader.watch(self._settings.reload_poll_s)))
-        address = wanted if wanted.startswith("unix") else f"{wanted.rpartition(':')[0]}:{port}"
+        address = wanted if is_socket_file(wanted) else f"{wanted.rpartition(':')[0]}:{port}"
         self._tell_exposure(address)
         return address
 

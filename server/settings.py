@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictStr, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictStr,
+    ValidationError,
+)
 from pydantic.alias_generators import to_camel
 
 from loopguard.config import Configuration, load_configuration
 from loopguard.config.places import show_value
 from loopguard.errors import InvalidConfig
-from loopguard.store import check_address
+from loopguard.store import check_address as check_store
 
+from .addresses import check_address, check_file, check_port_address
 from .exposure import check_exposure
-from .limits import CALLS_PER_BATCH_MAX, Limits
+from .limits import CALLS_PER_BATCH_MAX, GRPC_HEADROOM_BYTES, GRPC_HEADROOM_STREAMS, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -35,8 +45,15 @@ def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-Count = Annotated[int, BeforeValidator(_whole), Field(strict=True, ge=1, le=2**31 - 1)]
-Seconds = Annotated[float, BeforeValidator(_whole), Field(strict=True, ge=0, allow_inf_nan=False)]
+#: What fits into the options of gRPC, and what into the clocks of stores and event loops.
+_LARGEST: Final = 2**31 - 1
+_LONGEST_S: Final = 1e9
+
+Count = Annotated[int, BeforeValidator(_whole), Field(strict=True, ge=1, le=_LARGEST)]
+Seconds = Annotated[float, BeforeValidator(_whole), Field(strict=True, ge=0, le=_LONGEST_S, allow_inf_nan=False)]
+#: gRPC counts them in whole milliseconds.
+PingSeconds = Annotated[Seconds, Field(ge=0.001, le=_LARGEST // 1000)]
+File = Annotated[StrictStr, AfterValidator(check_file)]
 Rate = Annotated[float, BeforeValidator(_whole), Field(strict=True, gt=0, allow_inf_nan=False)]
 
 _DEFAULTS = Limits()
@@ -49,7 +66,7 @@ class _Table(BaseModel):
 class LimitSettings(_Table):
     """Keys of `loopguard.server.limits`, in camel case there."""
 
-    message_bytes: Count = _DEFAULTS.message_bytes
+    message_bytes: Annotated[Count, Field(le=_LARGEST - GRPC_HEADROOM_BYTES)] = _DEFAULTS.message_bytes
     frame_bytes: Count = _DEFAULTS.frame_bytes
     calls_per_batch: Annotated[Count, Field(le=CALLS_PER_BATCH_MAX)] = _DEFAULTS.calls_per_batch
     in_flight: Count = _DEFAULTS.in_flight
@@ -59,7 +76,9 @@ class LimitSettings(_Table):
     runs: Count = _DEFAULTS.runs
     runs_per_tenant: Count = _DEFAULTS.runs_per_tenant
     interrupted_runs: Count = _DEFAULTS.interrupted_runs
-    streams_per_connection: Count = _DEFAULTS.streams_per_connection
+    streams_per_connection: Annotated[Count, Field(le=_LARGEST - GRPC_HEADROOM_STREAMS)] = (
+        _DEFAULTS.streams_per_connection
+    )
     watch_events: Count = _DEFAULTS.watch_events
     calls_per_s: Rate = _DEFAULTS.calls_per_s
     run_ttl_s: Seconds = _DEFAULTS.run_ttl_s
@@ -74,18 +93,18 @@ class ServerSettings(_Table):
     signed; `tokens_file` says which tokens are which tenant's; `allow_insecure` lets others in without TLS.
     """
 
-    address: StrictStr = "127.0.0.1:50051"
-    tls_certificate: StrictStr | None = None
-    tls_key: StrictStr | None = None
-    tls_client_ca: StrictStr | None = None
-    tokens_file: StrictStr | None = None
+    address: Annotated[StrictStr, AfterValidator(check_address)] = "127.0.0.1:50051"
+    tls_certificate: File | None = None
+    tls_key: File | None = None
+    tls_client_ca: File | None = None
+    tokens_file: File | None = None
     allow_insecure: StrictBool = False
     drain_grace_s: Seconds = 5.0
-    keepalive_time_s: Seconds = 10.0
-    keepalive_timeout_s: Seconds = 5.0
-    reload_poll_s: Annotated[Seconds, Field(gt=0)] = 1.0
+    keepalive_time_s: PingSeconds = 10.0
+    keepalive_timeout_s: PingSeconds = 5.0
+    reload_poll_s: Annotated[Seconds, Field(ge=0.01)] = 1.0
     workers: Annotated[Count, Field(le=256)] = 1
-    metrics_address: Annotated[StrictStr, Field(pattern=r":[0-9]+$")] | None = None
+    metrics_address: Annotated[StrictStr, AfterValidator(check_port_address)] | None = None
     traces: StrictBool = False
     log_format: Literal["json", "console"] = "json"
     log_level: Literal["debug", "info", "warning", "error"] = "info"
@@ -129,7 +148,7 @@ def load_settings(
     values |= _checked(Settings, {name: value for name, value in flags.items() if value is not None}, "--")
     settings = Settings(**values, config=path)
     check_exposure(settings)
-    check_address(settings.store)
+    check_store(settings.store)
     return settings, configuration
 
 
@@ -146,7 +165,7 @@ def check_table(configuration: Configuration) -> dict[str, Any]:
         values = _checked(ServerSettings, table, "loopguard.server.")
         store = dict(configuration.store)
         if "address" in store:
-            check_address(store["address"])
+            check_store(store["address"])
             store["store"] = store.pop("address")
         values |= store
         return values | _checked(LimitSettings, limits, "loopguard.server.limits.")
@@ -179,6 +198,14 @@ def _switch(text: str) -> Any:
 _READ: dict[Any, Callable[[str], Any]] = {int: _number, float: _number, bool: _switch}
 
 
+#: Options of the command line that are shorter than the settings they stand for.
+_OPTIONS: Final = {"metrics_address": "metrics", "drain_grace_s": "drain-grace"}
+
+
+def _hyphened(name: str) -> str:
+    return name.replace("_", "-")
+
+
 def _checked(model: type[_Table], values: Mapping[str, Any], source: str) -> dict[str, Any]:
     """Check one source by itself, so that the message can name the key as it stands there."""
     camel = source not in (PREFIX, "--")
@@ -189,7 +216,7 @@ def _checked(model: type[_Table], values: Mapping[str, Any], source: str) -> dic
     else:
         return settings.model_dump(exclude_unset=True)
     name = str(first["loc"][0])
-    key = f"{source}{name if camel else name.upper() if source == PREFIX else name.replace('_', '-')}"
+    key = f"{source}{name if camel else name.upper() if source == PREFIX else _OPTIONS.get(name) or _hyphened(name)}"
     path = tuple(key.split(".")) if camel else ()
     if first["type"] == "extra_forbidden":
         raise InvalidConfig(key, f"unknown key `{key}` (value {show_value(first['input'])})", path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -135,11 +136,13 @@ def _start(configuration: Configuration) -> None:
     """Check what only the engine and the service know: rules with their examples, `loopguard.server`, its limits."""
     from loopguard.engine import Engine
     from loopguard.server.settings import Settings, check_table
+    from loopguard.store import open_store
 
     settings = Settings(**check_table(configuration))
     engine = Engine(configuration, history_limit=settings.limits().history_size)
     engine.check_examples()
     with configuration.placing():
+        open_store(settings.store, ttl_s=settings.run_ttl_s, clock=time.time)
         try:
             _check_access(settings)
         except InvalidConfig as mistake:

@@ -13,22 +13,22 @@ PORT = 50051
 def command(
     host: Annotated[
         str | None,
-        typer.Option(metavar="HOST", help=f"The address to listen on [default: {LOOPBACK}].", show_default=False),
+        typer.Option(metavar="HOST", help=f"The address to listen on \\[default: {LOOPBACK}].", show_default=False),
     ] = None,
     port: Annotated[
         int | None,
-        typer.Option(min=0, max=65535, help=f"The port; 0 takes a free one [default: {PORT}].", show_default=False),
+        typer.Option(min=0, max=65535, help=f"The port; 0 takes a free one \\[default: {PORT}].", show_default=False),
     ] = None,
     address: Annotated[str | None, typer.Option(metavar="HOST:PORT", help="Both in one; also unix:PATH.")] = None,
     config: Annotated[str | None, typer.Option(metavar="FILE", help="The configuration file.")] = None,
     log_level: Annotated[str | None, typer.Option(metavar="LEVEL", help="debug, info, warning or error.")] = None,
     metrics: Annotated[
-        str | None, typer.Option(metavar="HOST:PORT", help="Serve /metrics and /healthz there [default: nowhere].")
+        str | None, typer.Option(metavar="HOST:PORT", help="Serve /metrics and /healthz there \\[default: nowhere].")
     ] = None,
     workers: Annotated[int | None, typer.Option(min=1, metavar="N", help="Processes that share the port.")] = None,
     store: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="Where runs survive: sqlite:PATH or redis://… [default: memory]."),
+        typer.Option(metavar="ADDRESS", help="Where runs survive: sqlite:PATH or redis://… \\[default: memory]."),
     ] = None,
     durability: Annotated[
         str | None, typer.Option(metavar="WHEN", help="behind or sync: whether answers wait for the store.")

@@ -7,12 +7,13 @@ from typing import Any, Final, NoReturn
 
 import pyjson5
 
-from loopguard.config.places import Place
+from loopguard.config.places import Place, show_value
 from loopguard.errors import InvalidConfig
 
 _CHARACTER = re.compile(r"U\+([0-9a-fA-F]{4,6})")
 _NEAR = re.compile(r" (?:starting )?near (\d+)")
 _SKIPPED = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
+_WHOLE_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.])")
 _FOUND = r"(?:, found (?P<found>\S+))?"
 #: What pyjson5 says -> what it means, filled with what was found there.
 _WORDS: Final[tuple[tuple[str, str], ...]] = (
@@ -39,7 +40,7 @@ def parse_json5(text: str, source: str) -> dict[str, Any]:
     except pyjson5.Json5DecoderException as mistake:
         _refuse(text, source, str(mistake.args[0]))
     if not isinstance(data, dict):
-        raise InvalidConfig("", f"{source}: a configuration is an object, not {type(data).__name__}")
+        raise InvalidConfig("", f"{source}: a configuration is an object, not {show_value(data)}")
     return data
 
 
@@ -53,7 +54,10 @@ def _refuse(text: str, source: str, message: str) -> NoReturn:
         index = max(index - (2 if "comment" in message else 1), 0)
     before = text[:index]
     place = Place(before.count("\n") + 1, len(before) - before.rfind("\n"))
-    raise InvalidConfig("", f"{source}:{place.line}:{place.column}: not JSON5: {_plain(_NEAR.sub('', message))}")
+    words = _plain(_NEAR.sub("", message))
+    if "NumericLiteral" in message and _WHOLE_NUMBER.match(text, index):
+        words = "the number that starts here is too large"
+    raise InvalidConfig("", f"{source}:{place.line}:{place.column}: not JSON5: {words}")
 
 
 def _plain(message: str) -> str:

@@ -19,10 +19,9 @@ _KNOWN = "`memory`, `sqlite:PATH`, `redis://HOST:PORT/DB`, `rediss://…`, `redi
 
 def check_address(address: str) -> None:
     """Raise `InvalidConfig` for an address that names no store; the message never has a password."""
-    key = "loopguard.store"
-    path = tuple(key.split("."))
+    key, path = "loopguard.store", ("loopguard", "store")
     scheme, _, rest = address.partition(":")
-    if address == "memory" or (scheme == "sqlite" and rest):
+    if address == "memory" or (scheme == "sqlite" and rest and "\0" not in rest):
         return
     if scheme == "sqlite":
         raise InvalidConfig(key, f"`{key}`: `sqlite:` needs the path of a file", path)
@@ -31,10 +30,15 @@ def check_address(address: str) -> None:
     try:
         parts = urlsplit(address)
         named = bool(parts.hostname) and (parts.port is None or parts.port > 0)
+        database = parts.path.removeprefix("/")
     except ValueError:
-        named = False
+        named, database = False, ""
     if not named:
         raise InvalidConfig(key, f"`{key}`: an address of `{scheme}` needs a host, and a port that is a number", path)
+    if database and not (database.isascii() and database.isdecimal()):
+        raise InvalidConfig(key, f"`{key}`: what stands behind the host is the number of a database", path)
+    if "cluster" in scheme and int(database or 0):
+        raise InvalidConfig(key, f"`{key}`: a cluster has no database but 0", path)
 
 
 def open_store(address: str, *, ttl_s: float, clock: Callable[[], float]) -> Store | None:
@@ -46,6 +50,7 @@ def open_store(address: str, *, ttl_s: float, clock: Callable[[], float]) -> Sto
     check_address(address)
     if address == "memory":
         return None
+    key, path = "loopguard.store", ("loopguard", "store")
     scheme, _, rest = address.partition(":")
     if scheme == "sqlite":
         from loopguard.store.sqlite import SqliteStore
@@ -56,7 +61,11 @@ def open_store(address: str, *, ttl_s: float, clock: Callable[[], float]) -> Sto
     except ModuleNotFoundError as missing:
         if missing.name != "redis":
             raise
-        key = "loopguard.store"
         message = f"`{key}`: for `{scheme}` install `loopguard-grpc[redis]`"
-        raise InvalidConfig(key, message, ("loopguard", "store")) from None
-    return RedisStore(address, ttl_s=ttl_s)
+        raise InvalidConfig(key, message, path) from None
+    store = RedisStore(address, ttl_s=ttl_s)
+    try:
+        store.check_options()
+    except ValueError as mistake:
+        raise InvalidConfig(key, f"`{key}`: {mistake}", path) from None
+    return store

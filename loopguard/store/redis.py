@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+import re
 from binascii import crc32
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     #: Indexes of runs that one call of a script is for, with their keys and its arguments.
     Part = tuple[list[int], list[str], list[Any]]
 
+#: How Python names an argument that nobody takes.
+_UNKNOWN: Final = re.compile(r"unexpected keyword argument '(\w+)'")
 _FAILURES: Final = (RedisError, OSError, TimeoutError)
 #: A server that doesn't answer in this time is away.
 _ANSWER_S: Final = 2.0
@@ -34,12 +37,26 @@ _CALLS: Final = 32
 #: Longer calls of a script would hold up the other clients of the server.
 _RUNS_PER_CALL: Final = 256
 
-# Each run is a hash of `e`, its epoch, and `d`, its snapshot. ARGV[1] is how long it is kept.
-_CLAIM: Final = """
+# Each run is a hash of `e`, its epoch, and `d`, its snapshot. ARGV[1] is how long it is kept. Whatever else stands at a
+# key of ours is nobody's, and must not cost the other runs of a call.
+_EPOCH: Final = """
+local function epoch_of(key)
+  local found = redis.pcall('HGET', key, 'e')
+  if type(found) == 'table' and found.err then
+    if not string.find(found.err, 'WRONGTYPE', 1, true) then error(found) end
+    redis.call('DEL', key)
+    return 0
+  end
+  return tonumber(found or '0') or 0
+end
+"""
+_CLAIM: Final = (
+    _EPOCH
+    + """
 local out = {}
 for i, key in ipairs(KEYS) do
   local held = tonumber(ARGV[i + 1])
-  local stored = tonumber(redis.call('HGET', key, 'e') or '0')
+  local stored = epoch_of(key)
   local epoch = math.max(stored, held) + 1
   out[i] = {epoch, stored <= held and 1 or 0, stored > held and redis.call('HGET', key, 'd')}
   redis.call('HSET', key, 'e', string.format('%d', epoch))
@@ -47,11 +64,14 @@ for i, key in ipairs(KEYS) do
 end
 return out
 """
-_SAVE: Final = """
+)
+_SAVE: Final = (
+    _EPOCH
+    + """
 local out = {}
 for i, key in ipairs(KEYS) do
   local epoch = tonumber(ARGV[3 * i - 1])
-  local stored = tonumber(redis.call('HGET', key, 'e') or '0')
+  local stored = epoch_of(key)
   if ARGV[3 * i] == '1' and stored >= epoch then epoch = stored + 1 end
   if stored <= epoch then
     redis.call('HSET', key, 'e', string.format('%d', epoch), 'd', ARGV[3 * i + 1])
@@ -62,10 +82,13 @@ for i, key in ipairs(KEYS) do
 end
 return out
 """
-_DELETE: Final = """
+)
+_DELETE: Final = (
+    _EPOCH
+    + """
 for i, key in ipairs(KEYS) do
   local epoch = tonumber(ARGV[2 * i])
-  local stored = tonumber(redis.call('HGET', key, 'e') or '0')
+  local stored = epoch_of(key)
   if ARGV[2 * i + 1] == '1' or stored <= epoch then
     redis.call('HDEL', key, 'd')
     redis.call('HSET', key, 'e', string.format('%d', math.max(stored, epoch)))
@@ -74,6 +97,7 @@ for i, key in ipairs(KEYS) do
 end
 return {}
 """
+)
 
 
 class RedisStore:
@@ -99,6 +123,20 @@ class RedisStore:
             return client.RedisCluster.from_url(self._address, **options)
         # Whoever asks tries again by itself: a second try in here would only make the first one late.
         return client.Redis.from_url(self._address, retry=Retry(NoBackoff(), 0), **options)
+
+    def check_options(self) -> None:
+        """Raise `ValueError` for an option behind `?` that redis-py does not take; nothing is connected."""
+        try:
+            made = self._connect()
+            if not self._is_cluster:
+                made.connection_pool.make_connection()
+        except TypeError as mistake:
+            name = _UNKNOWN.search(str(mistake))
+            raise ValueError(f"there is no option `{name[1]}`" if name else str(mistake)) from None
+        except RedisError as mistake:
+            raise ValueError(str(mistake)) from None
+        if made.get_encoder().decode_responses:
+            raise ValueError("snapshots are no text: leave `decode_responses` out")
 
     async def start(self) -> None:
         """Connect, and see whether anybody answers."""

@@ -197,3 +197,12 @@ async def test_every_kind_of_refusal_is_counted(scraped: Scraped) -> None:
     closing = pb.RunFrames(run_id="r", frames=[pb.GuardRequest(seq=1, close=pb.RunClose())])
     await peer.ask(pb.GuardManyRequest(runs=[opening, closing]))
     await peer.half_close()
+
+
+async def test_operators_may_ask_over_ipv6() -> None:
+    settings = Settings(address="127.0.0.1:0", metrics_address="[::1]:0", drain_grace_s=0)
+    async with running(settings) as server, grpc.aio.insecure_channel(server.address) as channel:
+        scraped = Scraped(server, channel)
+
+        assert scraped.address.startswith("[::1]:")
+        assert await scraped.get("/healthz") == "serving\n"

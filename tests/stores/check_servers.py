@@ -81,6 +81,31 @@ async def test_runs_that_nobody_saves_expire(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("doing", ["claim", "save", "delete"])
+async def test_a_value_of_another_kind_at_a_key_of_ours_costs_nobody_else(
+    kind: str, doing: str, tmp_path: Path
+) -> None:
+    with serving(kind, tmp_path) as server, server.client() as client:
+        async with two(f"redis://127.0.0.1:{server.port}") as (one, other):
+            await one.save([Save("t", "odd", 1, b"x"), Save("t", "words", 1, b"x"), Save("t", "good", 1, b"x")])
+            [odd] = client.keys("*:odd")
+            [words] = client.keys("*:words")
+            client.delete(odd)
+            client.rpush(odd, "a list")
+            client.hset(words, "e", "no number")
+
+            runs = ("odd", "words", "good")
+            if doing == "save":
+                assert await one.save([Save("t", run, 2, b"y") for run in runs]) == [2, 2, 2]
+            elif doing == "delete":
+                await one.delete([Deletion("t", run, 2, newest=False) for run in runs])
+            claims = await other.claim([Held("t", run, 0) for run in runs])
+
+    data = {"claim": [None, None, b"x"], "save": [b"y"] * 3, "delete": [None] * 3}[doing]
+    assert [claim.data for claim in claims] == data
+
+
+@pytest.mark.parametrize("kind", KINDS)
 async def test_passwords(kind: str, tmp_path: Path) -> None:
     with serving(kind, tmp_path, "--requirepass", "s3cret") as server:
         async with two(f"redis://:s3cret@127.0.0.1:{server.port}/1") as (one, _):

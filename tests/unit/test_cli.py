@@ -269,6 +269,14 @@ def test_a_token_is_made_for_no_name_that_is_none(loopguard: Loopguard) -> None:
     assert "tenant's name" in err
 
 
+def test_the_help_tells_the_defaults(loopguard: Loopguard) -> None:
+    _, out, _ = loopguard("serve", "--help")
+
+    words = " ".join(out.replace("│", " ").split())
+    for default in ("127.0.0.1", "50051", "nowhere", "memory"):
+        assert f"[default: {default}]." in words
+
+
 def test_without_a_command_the_help_is_shown(loopguard: Loopguard) -> None:
     code, out, err = loopguard()
 

@@ -78,7 +78,13 @@ def test_a_good_file_is_fine_and_what_is_ignored_is_told(loopguard: Loopguard, f
         ),
         ("{loopguard: {profiles: {balanced: {\n repeat: 0}}}}", 2, "loopguard.profiles.balanced.repeat"),
         ("{loopguard: {server: {\n port: 5}}}", 2, "loopguard.server.port"),
-        ("[]", None, "a configuration is an object"),
+        ('{loopguard: {\n store: "redis://h?nosuch=1"}}', 2, "there is no option `nosuch`"),
+        ('{loopguard: {\n store: "redis://h?socket_timeout=soon"}}', 2, "socket_timeout"),
+        ('{loopguard: {\n store: "redis+cluster://h?nosuch=1"}}', 2, "there is no option `nosuch`"),
+        ('{loopguard: {\n store: "redis://h?decode_responses=1"}}', 2, "leave `decode_responses` out"),
+        ("[]", None, "a configuration is an object, not []"),
+        ("null", None, "a configuration is an object, not null"),
+        ("{a:\n 1e400}", 2, "the number that starts here is too large"),
     ],
 )
 def test_a_mistake_is_told_with_its_line(

@@ -146,6 +146,8 @@ def test_a_mistake_between_an_agent_and_everybody_names_the_agent() -> None:
         ("{a: 'x\n'}", "1:5", "the text that starts here has no closing quote on its line"),
         ("{a: 1,,}", "1:7", "a comma too many"),
         ("{a: 1e}", "1:5", "the number that starts here is not complete"),
+        ("{a: 1e400}", "1:5", "the number that starts here is too large"),
+        ("{a: " + "9" * 5_000 + "}", "1:5", "the number that starts here is too large"),
         ("{\n/* a: 1}", "2:1", "the comment that starts here is never closed"),
         ("{1a: 2}", "1:2", "a key without quotes can't start with `1`"),
         ("{a: '\\u12'}", "1:7", "an escape is not complete: a hexadecimal digit is missing"),

@@ -3,6 +3,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from loopguard.server.limits import GRPC_HEADROOM_BYTES
+from loopguard.server.service import channel_options
 from loopguard.server.settings import load_settings
 
 from loopguard.errors import InvalidConfig
@@ -49,6 +51,18 @@ def test_the_command_line_beats_the_environment_and_that_the_file(tmp_path: Path
         ("{limits: {callsPerBatch: 1025}}", "loopguard.server.limits.callsPerBatch"),
         ("{address: 5}", "loopguard.server.address"),
         ('{logLevel: "loud"}', "loopguard.server.logLevel"),
+        ("{keepaliveTimeS: 1e308}", "loopguard.server.keepaliveTimeS"),
+        ("{keepaliveTimeS: 3000000}", "loopguard.server.keepaliveTimeS"),
+        ("{keepaliveTimeoutS: 0}", "loopguard.server.keepaliveTimeoutS"),
+        ("{reloadPollS: 1e-9}", "loopguard.server.reloadPollS"),
+        ("{limits: {runTtlS: 1e308}}", "loopguard.server.limits.runTtlS"),
+        ("{limits: {messageBytes: 2147483647}}", "loopguard.server.limits.messageBytes"),
+        ("{limits: {streamsPerConnection: 2147483647}}", "loopguard.server.limits.streamsPerConnection"),
+        ('{address: "127.0.0.1:99999"}', "loopguard.server.address"),
+        ('{metricsAddress: "127.0.0.1:99999"}', "loopguard.server.metricsAddress"),
+        ('{metricsAddress: "unix:/run/metrics"}', "loopguard.server.metricsAddress"),
+        ('{tokensFile: ""}', "loopguard.server.tokensFile"),
+        ('{tlsCertificate: "a\\u0000b", tlsKey: "k"}', "loopguard.server.tlsCertificate"),
     ],
 )
 def test_a_mistake_in_the_file_is_named(tmp_path: Path, table: str, key: str) -> None:
@@ -63,8 +77,20 @@ def test_a_mistake_in_the_file_is_named(tmp_path: Path, table: str, key: str) ->
 
 
 @pytest.mark.parametrize(
-    ("flags", "key"), [({"in_flight": 0}, "--in-flight"), ({"drain_grace_s": -1.0}, "--drain-grace-s")]
+    ("flags", "key"),
+    [
+        ({"in_flight": 0}, "--in-flight"),
+        ({"drain_grace_s": -1.0}, "--drain-grace"),
+        ({"metrics_address": "9090"}, "--metrics"),
+    ],
 )
 def test_a_mistake_on_the_command_line_is_named(flags: dict[str, Any], key: str) -> None:
-    with pytest.raises(InvalidConfig, match=key):
+    with pytest.raises(InvalidConfig, match=f"`{key}` "):
         load_settings({}, **flags)
+
+
+def test_the_largest_settings_are_taken_by_grpc_too() -> None:
+    limits = {"message_bytes": 2**31 - 1 - GRPC_HEADROOM_BYTES, "streams_per_connection": 2**31 - 1 - 256}
+    settings, _ = load_settings({}, keepalive_time_s=2_147_483, keepalive_timeout_s=2_147_483, **limits)
+
+    assert max(value for _, value in channel_options(settings)) < 2**31

@@ -136,6 +136,9 @@ def test_addresses_of_stores(address: str) -> None:
         ("mysql://user:secret@host", "must be one of `memory`"),
         ("redis://", "needs a host"),
         ("redis://:secret@host:port", "needs a host, and a port that is a number"),
+        ("redis://:secret@host/one", "the number of a database"),
+        ("redis+cluster://:secret@host/1", "a cluster has no database but 0"),
+        ("sqlite:a\0b", "`sqlite:` needs the path of a file"),
         ("", "must be one of `memory`"),
     ],
 )
