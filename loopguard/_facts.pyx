@@ -141,15 +141,19 @@ def describe_call(bytes args not None, bint readable, int tool_class):
     return made
 
 
-def describe_outcome(bytes result not None, bint readable, int told, bint shell):
+def describe_outcome(bytes result not None, bint readable, int told, bint shell, Asked asked=None):
     """Describe a result or an error: canonical JSON with its volatile parts masked, or any bytes if not `readable`.
 
-    `told` says what the status told: 0 nothing, 1 success, 2 failure; `shell` that a command's output is read.
+    `told` says what the status told: 0 nothing, 1 success, 2 failure; `shell` that a command's output is read. An error
+    is signed without the words of what was `asked`.
     """
     if not 0 <= told <= 2:
         raise ValueError(f"there is no telling {told}")
+    cdef const native.Wording* words = NULL
+    if asked is not None:
+        words = &asked.wording
     cdef native.OutcomeFacts facts = native.describe_outcome(
-        PyBytes_AS_STRING(result), PyBytes_GET_SIZE(result), readable, <native.Told>told, shell
+        PyBytes_AS_STRING(result), PyBytes_GET_SIZE(result), readable, <native.Told>told, shell, words
     )
     cdef Answered made = Answered.__new__(Answered)
     made.bag, made.digitless = facts.bag, facts.digitless

@@ -56,4 +56,4 @@ cdef extern from "native/facts_outcome.hpp" namespace "loopguard::facts" nogil:
         Numbers numbers
 
     Seen look_at(const char*, size_t, bool) except +
-    OutcomeFacts describe_outcome(const char*, size_t, bool, Told, bool) except +
+    OutcomeFacts describe_outcome(const char*, size_t, bool, Told, bool, const Wording*) except +

@@ -235,7 +235,7 @@ class Describer:
         told = _FAILURE if failed else _NOTHING if status is None else _SUCCESS
         readable = not printed.flags & _core.OPAQUE
         canonical, kinds = _core.canonicalize_kinds(text, mask=MASK) if text and readable else (text or b"null", 0)
-        answer = _facts.describe_outcome(canonical, readable, told, call.tool_class is ToolClass.SHELL)
+        answer = _facts.describe_outcome(canonical, readable, told, call.tool_class is ToolClass.SHELL, call.asked)
         flags = answer.flags
         facts = OutcomeFacts(answer.bag, bool(flags & _facts.FAILED))
         facts.digitless, facts.digits, facts.size = answer.digitless, answer.counters, answer.size

@@ -41,6 +41,8 @@ class Course:
         "_change_step",
         "_changes",
         "_edits",
+        "_move_step",
+        "_moves",
         "_news_step",
         "_novelty",
         "_patience",
@@ -64,9 +66,10 @@ class Course:
         self._rounds = Rounds()
         self._patience = Patience()
         self._step = -1
-        self._stretch = self._changes = 0
-        #: The steps that began the stretch and that brought the newest change.
-        self._news_step = self._change_step = -1
+        #: How many changes there were, and how many steps that may have been one.
+        self._stretch = self._changes = self._moves = 0
+        #: The steps that began the stretch, and that brought the newest change or what may be one.
+        self._news_step = self._change_step = self._move_step = -1
         self._since_news = 0
         #: How often a program worked: a success ends its streak of failures.
         self._successes: dict[int, int] = {}
@@ -83,10 +86,10 @@ class Course:
         """Write it into a snapshot."""
         for part in self._parts():
             part.pack(out)
-        for number in (self._step + 1, self._stretch, self._changes, self._since_news):
+        for number in (self._step + 1, self._stretch, self._changes, self._moves, self._since_news):
             out.number(number)
-        out.number(self._news_step + 1)
-        out.number(self._change_step + 1)
+        for step in (self._news_step, self._change_step, self._move_step):
+            out.number(step + 1)
         out.words(self._successes)
         out.words(self._successes.values())
 
@@ -95,8 +98,10 @@ class Course:
         for part in self._parts():
             part.unpack(data)
         self._step = data.number() - 1
-        self._stretch, self._changes, self._since_news = data.number(), data.number(), data.number()
+        self._stretch, self._changes, self._moves = data.number(), data.number(), data.number()
+        self._since_news = data.number()
         self._news_step, self._change_step = data.number() - 1, data.number() - 1
+        self._move_step = data.number() - 1
         self._successes = dict(zip(data.words(), data.words(), strict=True))
 
     @property
@@ -108,7 +113,8 @@ class Course:
         """Take a new intent of the user: what was repeated before is no evidence any more."""
         self._stretch += 1
         self._changes += 1
-        self._news_step = self._change_step = self._step
+        self._moves += 1
+        self._news_step = self._change_step = self._move_step = self._step
         self._since_news = 0
         self._successes.clear()
         self._rounds.reset()
@@ -128,14 +134,15 @@ class Course:
             moment.rejections_near = Count(self._rejections.near, self._rejections.call_ids)
             return moment
         news = moment.news = self._novelty.meet(call, outcome)
+        if news is News.WEAK and outcome.acknowledged and call.tool_class is not ToolClass.MOVE:
+            moment.batch = True
         patient = self._patience.take(call.same, self._stretch, at, call.pause_s)
-        failed_with_words = outcome.failed and not outcome.empty
-        self._rounds.add(call.near, hash((call.same, outcome.same)), failed_with_words, call_id)
         if news is News.NEWS:
             self._begin_stretch(call, outcome, turn, call_id)
+            self._add_to_rounds(moment, call_id, patient)
         else:
-            self._since_news += 1
             self._count_repeats(moment, turn, call_id, patient)
+            self._count_rounds(moment, call_id, patient)
             if moment.news is not News.WEAK and not patient:
                 moment.stall = self._stall.add(0, turn, call_id)
         if not outcome.failed and not call.note:
@@ -155,8 +162,12 @@ class Course:
         self._since_news = 0
         self._stall.reset()
         if call.changes and not outcome.failed:
-            self._change_step = self._step
+            self._change_step = self._move_step = self._step
             self._changes += 1
+            self._moves += 1
+        elif call.tool_class in _MAY_MOVE and not outcome.failed:
+            self._move_step = self._step
+            self._moves += 1
         note, first = self._tallies.note, (self._step, turn, call_id, None, outcome.raw)
         worded = (self._step, turn, call_id, call, outcome.raw)
         note((_EQUAL, call.same, outcome.same), first)
@@ -189,8 +200,23 @@ class Course:
             self._count_likenesses(moment, turn, call_id, patient)
         if outcome.failed and not outcome.empty:
             self._count_failures(moment, turn, call_id, patient)
-        elif not outcome.failed and outcome.informative and not call.changes:
+        elif not outcome.failed and outcome.informative and (not call.changes or call.tool_class is ToolClass.SPAWN):
             self._count_answers(moment, turn, call_id, patient)
+
+    def _add_to_rounds(self, moment: Moment, call_id: str, patient: int) -> bool:
+        """Add a step to the rounds. The model's own words and patient looks are no steps of one: they go by."""
+        call, outcome = moment.call, moment.outcome
+        if call.note or patient:
+            return False
+        # Of batch work what differs is what it is about.
+        spelling = call.same if moment.batch else call.near
+        self._rounds.add(spelling, hash((call.same, outcome.same)), outcome.failed and not outcome.empty, call_id)
+        return True
+
+    def _count_rounds(self, moment: Moment, call_id: str, patient: int) -> None:
+        if not self._add_to_rounds(moment, call_id, patient):
+            return
+        self._since_news += 1
         rounds, length = self._rounds.alike(self._since_news)
         if rounds:
             moment.rounds = Count(rounds, list(self._rounds.call_ids)[-rounds * length :])
@@ -203,10 +229,11 @@ class Course:
         tally = self._raise((_ANSWER, call.family or call.number, _answer(outcome)), turn, call_id)
         fresh = compare(tally, call, LIKENESS, by_form=outcome.size < _TEXT)
         # One short answer to many things is batch work, unless it says that a step led nowhere; a long one can hardly
-        # be right for all of them.
-        batch = not outcome.digitless and not (outcome.vain and call.tool_class is ToolClass.MOVE)
+        # be right for all of them, but where it may tell of something done.
+        may_do = call.tool_class is ToolClass.OTHER and not call.free_text
+        batch = (may_do or not outcome.digitless) and not (outcome.vain and call.tool_class is ToolClass.MOVE)
         if batch and fresh and moment.news is News.STALE and not outcome.vain:
-            moment.news = News.WEAK
+            moment.news, moment.batch = News.WEAK, True
         answers = self._counted(tally, -patient - (tally.fresh if batch else 0))
         if answers is not NONE and not moment.poll:
             moment.answers = answers
@@ -254,7 +281,9 @@ class Course:
     def _count_rows(self, moment: Moment, turn: int, call_id: str, patient: int) -> None:
         call, outcome = moment.call, moment.outcome
         moves = call.tool_class is ToolClass.MOVE or call.bare
-        if not (outcome.transient or moment.poll or call.note or moves or patient):
+        # Of a tool that nobody knows a bare "ok" may tell of a step each time.
+        nods = call.tool_class is ToolClass.OTHER and not (outcome.failed or outcome.informative)
+        if not (outcome.transient or moment.poll or call.note or moves or nods or patient):
             self._count_spread(moment, turn, call_id)
         if outcome.failed and not outcome.empty and not outcome.verdict:
             moment.cascade = self._cascade.add(outcome.signatures, turn, call_id)
@@ -280,13 +309,15 @@ class Course:
             self._sends.reset()
 
     def _count_spread(self, moment: Moment, turn: int, call_id: str) -> None:
-        call = moment.call
-        key = (_SPREAD, call.same, _answer(moment.outcome))
+        call, outcome = moment.call, moment.outcome
+        key = (_SPREAD, call.same, _answer(outcome))
         if moment.news is News.NEWS:
             self._tallies.note(key, (self._step, turn, call_id, None, 0))
             return
-        tally = self._tallies.count(key, self._changes, self._step, turn, call_id, within=_WINDOW)
-        number = tally.count + (tally.earlier > self._change_step)
+        # What fails after all that was tried between fails still; what works may be part of what moves on.
+        span, step = (self._changes, self._change_step) if outcome.failed else (self._moves, self._move_step)
+        tally = self._tallies.count(key, span, self._step, turn, call_id, within=_WINDOW)
+        number = tally.count + (tally.earlier > step)
         if number > 1:
             moment.spread = Count(number, tally.call_ids)
 
@@ -309,6 +340,8 @@ class Course:
 
 
 _EFFECTS: Final = frozenset({ToolClass.WRITE, ToolClass.SEND, ToolClass.SPAWN})
+#: News of these may be a change, of the world or of where the agent stands.
+_MAY_MOVE: Final = frozenset({ToolClass.OTHER, ToolClass.MOVE})
 
 
 def _answer(outcome: OutcomeFacts) -> int:

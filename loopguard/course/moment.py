@@ -51,6 +51,8 @@ class Moment:
     rejections = rejections_near = NONE
     #: Responses without news.
     stall = NONE
+    #: One answer to one more of many things.
+    batch = False
 
     def __init__(self, call: CallFacts, outcome: OutcomeFacts) -> None:
         self.call = call

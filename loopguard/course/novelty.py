@@ -162,7 +162,8 @@ class Novelty:
             return News.NOTE
         if outcome.failed:
             return self._meet_failure(outcome, asked)
-        if call.changes:
+        if call.changes and not (call.tool_class is ToolClass.SPAWN and outcome.informative):
+            # What a sub-agent says is an answer like any other.
             if self._changes.meet(call.same):
                 self._forget_lines(call.target)
                 self._outcomes.meet(outcome.same)
@@ -186,8 +187,12 @@ class Novelty:
         in_digits_only = bool(outcome.digitless) and not self._without_digits.meet(outcome.digitless)
         if self._moves_on(call, outcome):
             return News.NEWS
-        masked = outcome.raw != outcome.same and outcome.size < _TEXT
-        if not fresh and asked and (outcome.size < _VALUE or masked) and not outcome.vain:
+        masked = outcome.raw != outcome.same
+        if not fresh and masked and call.tool_class is ToolClass.MOVE:
+            # What is masked may be where the step led to.
+            return News.WEAK
+        small = outcome.size < _VALUE or (masked and outcome.size < _TEXT)
+        if not fresh and asked and small and not outcome.vain:
             # One value may be the answer to many questions, and what is masked of a short text may tell them apart.
             return News.WEAK
         if not fresh or (call.lines is not None and self._has_read(call.target, call.lines)):

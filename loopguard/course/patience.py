@@ -1,4 +1,4 @@
-"""Tells a patient repeat, which leaves the world time to move, from an impatient one; only where times are known."""
+"""Tells a patient repeat, which leaves the world time to move, from an impatient one, by times or by sleeps."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ _KEPT: Final = 64
 class Patience:
     """How many repeats of a call were patient, since it last brought news."""
 
-    __slots__ = ("_calls",)
+    __slots__ = ("_calls", "_slept")
 
     def __init__(self) -> None:
+        #: How long the run has slept so far: its clock where no times are known.
+        self._slept = 0.0
         #: For each call: span, time, newest pause, patient repeats.
         self._calls: OrderedDict[int, tuple[int, float, float, int]] = OrderedDict()
 
@@ -31,9 +33,10 @@ class Patience:
         Returns how many of its repeats in this span were patient.
         """
         if at is None:
-            if pause_s < _LONG_PAUSE_S:
+            if not (self._slept or pause_s):
                 return 0
-            at = 0.0
+            self._slept += pause_s
+            at = self._slept
         calls = self._calls
         found = calls.pop(same, None)
         known, before, pause, patient = found or (span, at, 0.0, 0)
@@ -49,6 +52,7 @@ class Patience:
 
     def pack(self, out: Writer) -> None:
         """Write it into a snapshot."""
+        out.real(self._slept)
         out.words(self._calls)
         for span, at, pause, patient in self._calls.values():
             out.number(span)
@@ -58,6 +62,7 @@ class Patience:
 
     def unpack(self, data: Reader) -> None:
         """Take over what was packed."""
+        self._slept = data.real()
         self._calls = OrderedDict(
             (same, (data.number(), data.real(), data.real(), data.number())) for same in data.words()
         )

@@ -20,14 +20,6 @@ constexpr std::size_t BINS = 32;
 using Sketch = std::array<std::uint32_t, BINS>;
 constexpr std::uint32_t NO_TOKEN = 0xFFFFFFFF;
 
-// The words in their order, to tell one question about another thing from another question.
-struct Wording {
-    static constexpr std::size_t MOST = 24;
-    std::array<std::uint32_t, MOST> words{};
-    std::uint32_t option = 0;  // bit i: word i follows a dash
-    std::uint32_t count = 0;   // MOST + 1 for more words than are kept
-};
-
 struct CallFacts {
     std::uint64_t near = 0;     // arguments without what may vary
     std::uint64_t program = 0;  // of a shell's command; the operation of an editor
@@ -40,7 +32,10 @@ struct CallFacts {
     Wording wording;
 };
 
-constexpr View COMMAND_KEYS[] = {"command", "cmd", "code", "script", "input", "query", "sql", "arg", "action_input", "bash", "source"};
+constexpr View COMMAND_KEYS[] = {
+    "command", "cmd", "code", "script", "input", "query", "sql", "arg", "action_input", "bash", "source",
+    "q", "search", "keywords", "question", "jql", "filter", "prompt", "instruction", "instructions", "task",
+};
 constexpr View CHATTER_KEYS[] = {"explanation", "reason", "title", "description", "thought", "justification", "rationale", "comment", "intent", "tool_summary", "security_risk"};
 constexpr View VOLATILE_KEYS[] = {"timestamp", "request_id", "requestid", "trace_id", "nonce", "idempotency_key", "idempotencykey", "ts"};
 constexpr View PAGE_KEYS[] = {
@@ -85,7 +80,7 @@ inline void sketch_words(View text, Sketch& sketch, Wording& wording) noexcept {
     for (Words words(text); count < 400 && words.next(); ++count) {
         const std::uint64_t one = hash(words.word, K2);
         if (count < Wording::MOST) {
-            wording.words[count] = static_cast<std::uint32_t>(one >> 16);
+            wording.words[count] = Wording::number_of(one);
             const char* before = words.word.data();
             if (before > text.data() && before[-1] == '-') wording.option |= 1U << count;
         }
@@ -300,6 +295,21 @@ inline void read_sed(View text, CallFacts& facts) {
     facts.target = file.empty() ? 0 : hash(file, K1);
 }
 
+// Whether a text is a statement of SQL that changes something; a question to a search may begin with the same word.
+inline bool changes_by_sql(View text, std::string& out) {
+    lower_into(trimmed(text).substr(0, 400), out);
+    Words words(out);
+    if (!words.next()) return false;
+    const View verb = words.word;
+    if (!words.next()) return false;
+    const View next = words.word;
+    if (verb == "insert" || verb == "merge" || verb == "replace") return next == "into";
+    if (verb == "delete") return next == "from";
+    if (verb == "update") return has(out, " set ") || has(out, "\nset ");
+    const bool thing = next == "table" || next == "index" || next == "view" || next == "schema" || next == "database" || next == "column" || next == "unique" || next == "or" || next == "temporary";
+    return thing && (verb == "create" || verb == "alter" || verb == "drop" || verb == "truncate");
+}
+
 inline void describe_shell(View text, CallFacts& facts) {
     const Command command = describe_command(text);
     facts.program = hash(command.program, K0);
@@ -350,6 +360,7 @@ inline CallFacts describe_call(const char* json, std::size_t size, bool readable
         strip_fences(command, own.text);
         command.assign(trimmed(own.text));
         if (tool == ToolClass::SHELL) describe_shell(command, facts);
+        else if (changes_by_sql(command, own.out)) facts.flags |= CHANGES;
     }
     if (!members.target.empty()) {
         own.text.clear();

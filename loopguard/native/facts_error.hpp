@@ -108,8 +108,8 @@ struct Reading {
 inline Reading read_words(View low) noexcept {
     const Lexicon& words_known = lexicon();
     Reading reading;
-    View before;
-    for (Words words(low); words.next(); before = words.word) {
+    View earlier, before;
+    for (Words words(low); words.next(); earlier = before, before = words.word) {
         const View word = words.word;
         const std::uint32_t senses = words_known[word];
         if (senses == 0) {
@@ -121,10 +121,12 @@ inline Reading read_words(View low) noexcept {
                         ((senses & AFTER_NO) && before == "no") || ((senses & NOT_WORD) && (before == "could" || before == "does"));
         reading.passing = reading.passing || (senses & PASSING) || ((senses & AFTER_PASSING) && is_one_pair(before, word, BEFORE_PASSING));
         reading.unpaid = reading.unpaid || (senses & UNPAID);
-        reading.goes_on = reading.goes_on || (senses & GOES_ON) || ((senses & AFTER_GOES_ON) && is_one_pair(before, word, BEFORE_GOES_ON));
+        reading.goes_on = reading.goes_on || (senses & GOES_ON) || ((senses & AFTER_GOES_ON) && is_one_pair(before, word, BEFORE_GOES_ON) && earlier != "could" && earlier != "did");
         reading.format = reading.format || (senses & FORMAT_WORD);
         if (word == "fail" || word == "failed") {
-            const bool counted = !before.empty() && is_digit(before.front());
+            // The end of an address or a version counts nothing.
+            const bool joined = !before.empty() && before.data() > low.data() && (before.data()[-1] == ':' || before.data()[-1] == '.');
+            const bool counted = !before.empty() && is_digit(before.front()) && !joined;
             const bool line_start = before.empty() || word.data()[-1] == '\n';
             reading.red = reading.red || line_start || counted || before == "test" || before == "tests" || before == "assertion";
         }
@@ -136,6 +138,7 @@ inline Reading read_words(View low) noexcept {
 constexpr View OPENINGS[] = {
     "error:", "error -", "error executing", "fatal:", "fatal error", "failed:", "failed to", "failure:", "exception:", "usage:",
     "unhandled", "could not ", "cannot ", "can't ", "unable to ", "invalid ", "npm err!", "traceback (most recent call last)",
+    "i could not ", "i couldn't ", "i cannot ", "i can't ", "i was unable ", "i am unable ", "i'm unable ", "i was not able ",
 };
 constexpr View BEHIND_COLON[] = {
     "command not found", "no such file or directory", "cannot execute", "permission denied", "syntax error",
@@ -178,9 +181,10 @@ inline bool says_failed(View line) noexcept {
     return ends(line, "does not exist") || ends(line, "does not exist.") || has(line, "not provided in the correct") || has(line, "no file open");
 }
 
-// Appends a line without what differs between two cases of one error: quoted names, paths, numbers, case.
+// Appends a line without what differs between two cases of one error: quoted names, paths, numbers, identifiers, case, and
+// what the call itself named (`asked`, which may be null).
 // `cut` ends at the first quoted name, for messages that begin with what could not be done.
-inline std::uint64_t signature(View line, bool cut, std::string& out) {
+inline std::uint64_t signature(View line, bool cut, const Wording* asked, std::string& out) {
     out.clear();
     std::size_t at = 0;
     while (at < line.size() && out.size() < 300) {
@@ -198,7 +202,12 @@ inline std::uint64_t signature(View line, bool cut, std::string& out) {
                 continue;
             }
         }
-        if (is_blank(c)) {
+        bool opaque = false;
+        const std::size_t end_of_word = is_word(c) && !is_word(before) ? word_end(line, at, opaque) : at;
+        if (opaque) {
+            out += '#';
+            at = end_of_word;
+        } else if (is_blank(c)) {
             if (!out.empty() && out.back() != ' ') out += ' ';
             ++at;
         } else if (is_digit(c)) {
@@ -214,7 +223,7 @@ inline std::uint64_t signature(View line, bool cut, std::string& out) {
             const View word = line.substr(at, end - at);
             const std::size_t dot = word.rfind('.');
             path = path || (dot != View::npos && dot > 0 && word.size() - dot >= 2 && word.size() - dot <= 5 && is_letter(word[dot + 1]) && !has(word, "error"));
-            if (path) {
+            if (path || (asked != nullptr && asked->has_all(word))) {
                 out += 'p';
             } else {
                 for (const char letter : word) {

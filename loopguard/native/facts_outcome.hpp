@@ -22,7 +22,7 @@ enum class Told : int { NOTHING, SUCCESS, FAILURE };
 
 struct OutcomeFacts {
     std::uint64_t bag = 0;        // lines in any order
-    std::uint64_t digitless = 0;  // set of lines without digits; 0 for short texts
+    std::uint64_t digitless = 0;  // set of lines without digits; of a short text all but its opaque words, 0 if it has none
     std::uint64_t last_error = 0, first_error = 0;
     std::size_t size = 0;
     unsigned flags = 0;
@@ -46,6 +46,7 @@ constexpr View ACKNOWLEDGEMENTS[] = {
 };
 constexpr View ENDS_OF_ACKNOWLEDGEMENTS[] = {
     "successful", "successfully", "saved", "updated", "created", "queued", "recorded", "noted", "inserted", "deleted", "sent",
+    "stored", "added", "removed", "written", "submitted", "applied", "posted",
 };
 constexpr View STARTS_OF_ACKNOWLEDGEMENTS[] = {"wrote", "saved", "updated", "created", "deleted", "sent", "added"};
 // A search without a hit, a step without effect; "no issues" is a confirmation.
@@ -191,11 +192,10 @@ inline bool has_digit(std::uint64_t word) noexcept {
     return ((others - ONES) & ~others & (ONES * 0x80)) != 0;
 }
 
-// A line with `#` for each run of digits; it lives in `out`, which only grows, since growing fills.
+// A line with `#` for each run of digits and each opaque word; it lives in `out`, which only grows, since growing fills.
 inline View without_digits(View line, std::string& out) {
     if (out.size() < line.size() + 8) out.resize(line.size() + 8);
     char* to = out.data();
-    bool digit = false;
     for (std::size_t at = 0; at < line.size();) {
         if (at + 8 <= line.size()) {
             std::uint64_t word;
@@ -204,12 +204,23 @@ inline View without_digits(View line, std::string& out) {
                 std::memcpy(to, &word, 8);
                 to += 8;
                 at += 8;
-                digit = false;
                 continue;
             }
         }
-        const std::size_t end = std::min(at + 8, line.size());
-        for (; at < end; ++at) {
+        while (at < line.size() && !is_digit(line[at])) *to++ = line[at++];
+        if (at == line.size()) break;
+        // What stands in the word before its first digit was taken as it is.
+        std::size_t begin = at;
+        while (begin > 0 && (is_letter(line[begin - 1]) || line[begin - 1] == '_' || line[begin - 1] == '-')) --begin;
+        bool opaque = false;
+        const std::size_t end = word_end(line, begin, opaque);
+        if (opaque) {
+            to -= at - begin;
+            *to++ = '#';
+            at = end;
+            continue;
+        }
+        for (bool digit = false; at < end; ++at) {
             const bool number = is_digit(line[at]);
             *to = number ? '#' : line[at];
             to += !(number & digit);
@@ -217,6 +228,30 @@ inline View without_digits(View line, std::string& out) {
         }
     }
     return {out.data(), static_cast<std::size_t>(to - out.data())};
+}
+
+// Words beside which an identifier is what matters: it leads on, or stands for a state.
+constexpr View MEANT[] = {
+    "cursor", "Cursor", "next", "Next", "page", "Page", "continu", "Continu", "EvaluatedKey", "sha", "commit", "digest", "hash", "checksum", "revision",
+};
+
+// A short text with `#` for each opaque word; returns whether there was any that says nothing.
+inline bool without_opaque(View line, std::string& out) {
+    out.clear();
+    bool any = false;
+    for (std::size_t at = 0; at < line.size();) {
+        if (!(class_of(line[at]) & (DIGIT | LETTER))) {
+            out += line[at++];
+            continue;
+        }
+        bool opaque = false;
+        const std::size_t end = word_end(line, at, opaque);
+        if (opaque) out += '#';
+        else out.append(line.substr(at, end - at));
+        any = any || opaque;
+        at = end;
+    }
+    return any && !has_one_of(line, MEANT);
 }
 
 constexpr View SPILLING[] = {"saved to", "saved in", "saved at", "written to", "stored in", "stored at", "full output", "spilled to"};
@@ -260,7 +295,7 @@ inline bool is_clock(View text) noexcept {
 }
 
 // Both signatures of an error: of the last line that tells of one, and of the first.
-inline void sign_error(Memory& own, OutcomeFacts& facts) {
+inline void sign_error(Memory& own, const Wording* asked, OutcomeFacts& facts) {
     const std::size_t count = own.lines.size();
     std::size_t first = count, last = count;
     for (std::size_t i = 0; i < std::min(count, LINES_AT_ENDS) && last == count; ++i) {
@@ -275,7 +310,7 @@ inline void sign_error(Memory& own, OutcomeFacts& facts) {
     if (first == count) first = last;
     lower_into(own.lines[last].substr(0, 500), own.line);
     lower_into(own.lines[first].substr(0, 500), own.without);
-    facts.last_error = signature(own.line, false, own.scratch);
+    facts.last_error = signature(own.line, false, asked, own.scratch);
     // What is left of a mere path or number is no message.
     if (own.scratch.size() < SHORTEST_MESSAGE) facts.last_error = mix(facts.bag, K2);
     bool cut = false;
@@ -283,7 +318,7 @@ inline void sign_error(Memory& own, OutcomeFacts& facts) {
                                View("no such "), View("unknown "), View("invalid ")}) {
         cut = cut || starts(own.without, opening);
     }
-    facts.first_error = signature(own.without, cut, own.scratch);
+    facts.first_error = signature(own.without, cut, asked, own.scratch);
     if (own.scratch.size() < SHORTEST_MESSAGE) facts.first_error = facts.last_error;
 }
 
@@ -298,7 +333,7 @@ inline bool shows_failure(const Memory& own, View body, std::size_t reach, std::
 }
 
 // Fills in what the text itself says; `text` lives in another buffer than memory()'s.
-inline void describe_text(View text, Told told, bool coded, long code, bool shell, OutcomeFacts& facts) {
+inline void describe_text(View text, Told told, bool coded, long code, bool shell, const Wording* asked, OutcomeFacts& facts) {
     Memory& own = memory();
     own.set.clear();
     own.lines.clear();
@@ -317,8 +352,7 @@ inline void describe_text(View text, Told told, bool coded, long code, bool shel
         const View steady = unsteady ? steady_line(line, own.line) : line;
         if (steady.data() != line.data()) facts.flags |= LOOSE;
         facts.bag += hash(steady, K0);
-        if (!is_long) continue;
-        own.set.push_back(hash(without_digits(line, own.without), K1));
+        if (is_long) own.set.push_back(hash(without_digits(line, own.without), K1));
     }
     if (is_clock(body)) {
         facts.bag = K2;
@@ -329,6 +363,8 @@ inline void describe_text(View text, Told told, bool coded, long code, bool shel
         std::sort(own.set.begin(), own.set.end());
         own.set.erase(std::unique(own.set.begin(), own.set.end()), own.set.end());
         for (const std::uint64_t one : own.set) facts.digitless += one;
+    } else if (without_opaque(body, own.without)) {
+        facts.digitless = hash(own.without, K2);
     }
     if (!coded && may_have_code(text)) {
         lower_ends(text, 160, own.lowered, own.scratch);
@@ -351,7 +387,7 @@ inline void describe_text(View text, Told told, bool coded, long code, bool shel
     if (reading.format && facts.size < 6000 && has_one_of(low.substr(0, 300), REJECTIONS)) facts.flags |= REJECTED;
     if (!failed || own.lines.empty()) return;
     if (reading.red) facts.flags |= VERDICT;
-    sign_error(own, facts);
+    sign_error(own, asked, facts);
     Reading message = reading;
     if (own.lines.size() > 12) {
         // In a long output only the error itself tells why; a time-out in its log is history.
@@ -381,6 +417,18 @@ inline Shown& shown_memory() {
     return own;
 }
 
+// Whether an answer says of itself that the call failed. What a job or a thing is said to be ("failed", "legal": false) is an answer.
+inline bool refuses(View object) {
+    for (Members members(object); members.next();) {
+        const View key = inner(members.key);
+        if (key == "isError" && members.value.front() == 't') return true;
+        if (key == "error" && !is_vacant(members.value)) return true;
+        if ((key == "success" || key == "ok") && members.value == "false") return true;
+        if (key == "status" && members.value == "\"error\"") return true;
+    }
+    return false;
+}
+
 inline void read_code(View object, Shown& shown) {
     for (Members members(object); members.next();) {
         const bool named = inner(members.key) == "exitCode" || inner(members.key) == "exit_code" ||
@@ -389,9 +437,27 @@ inline void read_code(View object, Shown& shown) {
             shown.coded = true;
             shown.code = members.value.front() == '0' && members.value.size() == 1 ? 0 : 1;
         }
-        if (inner(members.key) == "isError" && members.value.front() == 't') shown.error = true;
-        if (inner(members.key) == "error" && !is_vacant(members.value)) shown.error = true;
     }
+    shown.error = shown.error || refuses(object);
+}
+
+// A plain wrapper's texts, where what else it tells is bookkeeping: what a command wrote to either stream.
+inline bool read_streams(View object, std::string& out) {
+    bool any = false;
+    for (Members members(object); members.next();) {
+        const bool stream = inner(members.key) == "stdout" || inner(members.key) == "stderr" || inner(members.key) == "output";
+        if (stream && kind_of(members.value) == Json::STRING) any = true;
+        else if (!is_vacant(members.value) && (kind_of(members.value) == Json::OBJECT || kind_of(members.value) == Json::ARRAY)) return false;
+    }
+    if (!any) return false;
+    for (const View name : {View("output"), View("stdout"), View("stderr")}) {
+        for (Members members(object); members.next();) {
+            if (inner(members.key) != name || kind_of(members.value) != Json::STRING) continue;
+            if (!out.empty()) out += '\n';
+            append_decoded(members.value, out);
+        }
+    }
+    return true;
 }
 
 // Text parts as they are; of other parts type and size class, if text stands beside them, else the part itself.
@@ -445,7 +511,7 @@ inline void read_result(View result, Shown& shown) {
     }
     if (content.empty() && details.empty()) {
         read_code(result, shown);
-        shown.text = result;
+        if (!shown.coded || !read_streams(result, shown.text)) shown.text = result;
         return;
     }
     if (!content.empty()) read_content(content, shown);
@@ -463,8 +529,8 @@ inline void read_result(View result, Shown& shown) {
     if (trimmed(shown.text).empty() && !shown.coded && details.size() > 2) shown.text = details;
 }
 
-// `json` is canonical, or any bytes where `readable` is false: those are a text.
-inline OutcomeFacts describe_outcome(const char* json, std::size_t size, bool readable, Told told, bool shell) {
+// `json` is canonical, or any bytes where `readable` is false: those are a text. `asked` has the words of the call, or is null.
+inline OutcomeFacts describe_outcome(const char* json, std::size_t size, bool readable, Told told, bool shell, const Wording* asked) {
     OutcomeFacts facts;
     Shown& shown = shown_memory();
     shown.coded = shown.error = false;
@@ -472,13 +538,16 @@ inline OutcomeFacts describe_outcome(const char* json, std::size_t size, bool re
     const View whole(json, size);
     if (readable) read_result(whole, shown);
     else shown.assign({json, size});
-    if (shown.error && told != Told::FAILURE) told = Told::FAILURE;
-    describe_text(shown.text, told, shown.coded, shown.code, shell, facts);
     const View body = trimmed(shown.text);
-    if (!(facts.flags & EMPTY) && readable && !body.empty() && (body.front() == '{' || body.front() == '[') && body.size() < 4000) {
+    bool json_text = readable && !body.empty() && (body.front() == '{' || body.front() == '[') && body.size() < 4000;
+    if (json_text) {
         std::size_t at = 0;
-        if (skip_json(body, at, 16) && at == body.size() && is_vacant(body)) facts.flags |= EMPTY;
+        json_text = skip_json(body, at, 16) && at == body.size();
+        if (json_text && body.front() == '{' && refuses(body)) shown.error = true;
     }
+    if (shown.error) told = Told::FAILURE;
+    describe_text(shown.text, told, shown.coded, shown.code, shell, asked, facts);
+    if (!(facts.flags & EMPTY) && json_text && is_vacant(body)) facts.flags |= EMPTY;
     if (shown.structured != 0) {
         facts.bag ^= shown.structured;
         // What stands there may be new however short the text is.

@@ -4,6 +4,8 @@
 // over the bytes each; no state, any thread.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -117,6 +119,27 @@ inline void lower_into(View text, std::string& out) {
     for (std::size_t i = 0; i < text.size(); ++i) out[i] = lower(text[i]);
 }
 
+// An opaque word is a random identifier by its looks: letters and digits in turn, where a name has them apart.
+// Returns the end of the word at `at`; `opaque` says what it looks like.
+inline std::size_t word_end(View text, std::size_t at, bool& opaque) noexcept {
+    constexpr std::size_t SHORTEST_HEX = 8, TURNS_HEX = 2, SHORTEST = 12, TURNS = 5;
+    const std::size_t begin = at;
+    std::size_t turns = 0;
+    bool hex = true;
+    std::uint8_t before = 0;
+    for (; at < text.size(); ++at) {
+        const char c = text[at];
+        const std::uint8_t kind = class_of(c) & (DIGIT | LETTER);
+        if (kind == 0 && c != '_' && c != '-') break;
+        turns += (kind ^ before) == (DIGIT | LETTER);
+        hex = hex && kind != 0 && (kind == DIGIT || (c | 0x20) <= 'f');
+        before = kind;
+    }
+    const std::size_t size = at - begin;
+    opaque = hex ? size >= SHORTEST_HEX && turns >= TURNS_HEX : size >= SHORTEST && turns >= TURNS;
+    return at;
+}
+
 // The words of a text: letters, digits, underscores, and an apostrophe between two of them.
 class Words {
 public:
@@ -136,6 +159,26 @@ private:
     }
     View text_;
     std::size_t at_ = 0;
+};
+
+// The words of a call in their order, to tell one question about another thing from another question.
+struct Wording {
+    static constexpr std::size_t MOST = 24;
+    std::array<std::uint32_t, MOST> words{};
+    std::uint32_t option = 0;  // bit i: word i follows a dash
+    std::uint32_t count = 0;   // MOST + 1 for more words than are kept
+
+    static std::uint32_t number_of(std::uint64_t hashed) noexcept { return static_cast<std::uint32_t>(hashed >> 16); }
+
+    // Whether all words of a text are among them.
+    bool has_all(View text) const noexcept {
+        const std::uint32_t* end = words.data() + (count < MOST ? count : MOST);
+        std::size_t found = 0;
+        for (Words parts(text); parts.next(); ++found) {
+            if (std::find(words.data(), end, number_of(hash(parts.word, K2))) == end) return false;
+        }
+        return found > 0;
+    }
 };
 
 }  // namespace loopguard::facts

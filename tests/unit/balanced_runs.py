@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from loopguard.run import Run
 
 #: A call with its outcome: tool, arguments, answer; a text that begins with `!` is a failure, what is no text a result.
+#: Bytes are a digest made by the client.
 Step = tuple[str, Any, Any]
+#: One step, or several calls of one response.
+Turn = Step | list[Step]
 
 _ALARMS = (Action.WARN, Action.BLOCK, Action.ABORT)
 
@@ -31,6 +34,8 @@ def open_balanced(
 
 def ending(text: Any) -> dict[str, Any]:
     """Return an outcome of a shaped result or, behind `!`, of an error; what is no text is the result as it is."""
+    if isinstance(text, bytes):
+        return {"result_digest": text}
     if not isinstance(text, str):
         return {"result": json.dumps(text).encode()}
     if text.startswith("!"):
@@ -40,18 +45,23 @@ def ending(text: Any) -> dict[str, Any]:
 
 def call(tool: str, args: Any) -> Call:
     """Return a call."""
+    if isinstance(args, bytes):
+        return Call(tool, args_digest=args)
     return Call(tool, json.dumps(args).encode())
 
 
-def play(run: Run, steps: Iterable[Step], *, at: Iterable[float] = ()) -> list[str]:
-    """Play steps; return for each the sharpest action, with the detector: `WARN repeat`, or `ALLOW`."""
+def play(run: Run, turns: Iterable[Turn], *, at: Iterable[float] = ()) -> list[str]:
+    """Play turns; return for each the sharpest action, with the detector: `WARN repeat`, or `ALLOW`."""
     times = iter(at)
     told = []
-    for tool, args, text in steps:
-        asked = run.judge([call(tool, args)], at=next(times, None))[0]
-        verdicts = [asked]
-        if asked.action in (Action.ALLOW, Action.WARN):
-            verdicts.append(run.observe(Outcome(asked.call_id, **ending(text))))
+    for turn in turns:
+        batch = turn if isinstance(turn, list) else [turn]
+        verdicts = run.judge([call(tool, args) for tool, args, _ in batch], at=next(times, None))
+        verdicts += [
+            run.observe(Outcome(asked.call_id, **ending(text)))
+            for asked, (_, _, text) in zip(verdicts, batch, strict=True)
+            if asked.action in (Action.ALLOW, Action.WARN)
+        ]
         sharpest = max(verdicts, key=lambda verdict: _rank(verdict.action))
         detector = f" {sharpest.finding.detector}" if sharpest.finding and sharpest.action in _ALARMS else ""
         told.append(f"{sharpest.action}{detector}")

@@ -22,6 +22,8 @@ def exact(moment: Moment, limits: Limits) -> Hit | None:
     count, outcome = moment.equal, moment.outcome
     # What was masked may be what matters: such a repeat is weaker, and never blocks.
     shifts = moment.shifting.number > 1 and moment.firm < limits.repeat
+    if _led_on(moment, moment.firm < limits.repeat):
+        return None
     if shifts:
         count = moment.shifting
     elif count.number < limits.repeat:
@@ -46,7 +48,7 @@ def near(moment: Moment, limits: Limits) -> Hit | None:
     shifts = not outcome.failed and moment.near_firm < limits.near_repeat
     threshold = limits.masked_repeat + 1 if shifts else limits.near_repeat
     threshold += limits.transient_extra if outcome.transient else 0
-    if count.number < threshold:
+    if count.number < threshold or _led_on(moment, shifts):
         return None
     last = limits.block_poll_attempt if outcome.transient else limits.block_attempt
     firm = count.number if outcome.failed else moment.near_firm
@@ -62,3 +64,8 @@ def likely(moment: Moment, limits: Limits) -> Hit | None:
     last = limits.block_poll_attempt if transient or moment.poll else limits.block_attempt
     stops = moment.outcome.failed and count.number >= last
     return Hit(LIKELY, About.CALL, count, threshold, _CLEARED, stops=stops)
+
+
+def _led_on(moment: Moment, shifts: bool) -> bool:
+    """Whether a step may have led on: where to may show in what was masked, in the blanks of a board or in a number."""
+    return shifts and moment.call.tool_class is ToolClass.MOVE and not moment.outcome.failed
