@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import ssl
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import grpc
 
@@ -18,10 +19,11 @@ _KEY = "loopguard.server.tlsCertificate"
 
 
 class Certificate:
-    """A checked certificate with its key; `expires_at` is in seconds since 1970."""
+    """A checked certificate with its key (PEM); `expires_at` is in seconds since 1970."""
 
-    def __init__(self, configuration: grpc.ServerCertificateConfiguration, expires_at: float) -> None:
-        self.configuration = configuration
+    def __init__(self, chain: bytes, key: bytes, authority: bytes | None, expires_at: float) -> None:
+        self._files = (chain, key, authority)
+        self.configuration = grpc.ssl_server_certificate_configuration([(key, chain)], root_certificates=authority)
         self.expires_at = expires_at
 
     @classmethod
@@ -34,10 +36,8 @@ class Certificate:
             expires_at = _expiry_of(certificate, key)
             if authority:
                 ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_verify_locations(authority)
-            configuration = grpc.ssl_server_certificate_configuration(
-                [(Path(key).read_bytes(), Path(certificate).read_bytes())],
-                root_certificates=Path(authority).read_bytes() if authority else None,
-            )
+            chain, secret = Path(certificate).read_bytes(), Path(key).read_bytes()
+            trusted = Path(authority).read_bytes() if authority else None
         except ssl.SSLCertVerificationError as mistake:
             said = "has expired" if mistake.verify_code == _EXPIRED else f"is refused: {mistake.verify_message}"
             raise InvalidConfig(_KEY, f"the certificate {certificate} {said}") from None
@@ -46,7 +46,20 @@ class Certificate:
             raise InvalidConfig(_KEY, f"TLS with {files}: {mistake.reason or mistake}") from None
         except OSError as mistake:
             raise InvalidConfig(_KEY, f"{mistake.filename or certificate}: {mistake.strerror}") from None
-        return cls(configuration, expires_at)
+        return cls(chain, secret, trusted, expires_at)
+
+    def to_message(self) -> dict[str, Any]:
+        """Return it as JSON knows it, the key too: for a process of ours only."""
+        files = [None if file is None else base64.b64encode(file).decode() for file in self._files]
+        return {"files": files, "expires_at": self.expires_at}
+
+    @classmethod
+    def from_message(cls, told: dict[str, Any]) -> Certificate:
+        """Take over what was read and checked elsewhere."""
+        chain, key, authority = (None if file is None else base64.b64decode(file) for file in told["files"])
+        assert chain is not None
+        assert key is not None
+        return cls(chain, key, authority, told["expires_at"])
 
 
 def _expiry_of(certificate: str, key: str) -> float:

@@ -11,6 +11,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, Final
 
+from loopguard.engine import Engine
 from loopguard.errors import InvalidConfig
 
 from .addresses import is_socket_file, split_address
@@ -18,17 +19,22 @@ from .channel import Channel
 from .metrics import GAUGES
 from .parent_events import ParentEvents
 from .service import AddressUnavailable, check, open_admin, unavailable
+from .sources import parts_of
 from .tally import add_up
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from loopguard.config import Configuration
 
     from .admin import Admin
+    from .certificates import Certificate
     from .channel import Message
+    from .reload import Part
     from .settings import Settings
+    from .sources import Sources
     from .tally import Sample
+    from .tokens import Tokens
 
 _log = logging.getLogger("loopguard.server")
 
@@ -57,12 +63,15 @@ class Parent:
 
     def __init__(self, settings: Settings, configuration: Configuration) -> None:
         """Check everything that a worker would refuse. Raises `InvalidConfig`."""
-        check(settings, configuration)
+        # Looked at before they are read, so that no change is missed.
+        self._parts = parts_of(settings, self._configure, self._use_tokens, self._use_certificate)
+        self._sources = check(settings, configuration)
         if is_socket_file(settings.address):
             raise InvalidConfig("loopguard.server.workers", "a socket file can't be shared by several workers")
         self._settings = settings
         self._hands: list[_Hand | None] = [None] * settings.workers
         self._keeping: list[asyncio.Task[None]] = []
+        self._tasks: set[asyncio.Task[None]] = set()
         self._retired: list[Sample] = []
         self._restarts = 0
         self._stopping = False
@@ -86,6 +95,8 @@ class Parent:
                 "calls_per_s": self._settings.calls_per_s / share,
             }
         )
+        if self._parts:
+            self._tasks.add(asyncio.create_task(self._follow_files()))
         self._keeping = [asyncio.create_task(self._keep(place, told)) for place in range(share)]
         while not all(hand is not None and hand.ready.is_set() for hand in self._hands):
             if self._restarts > share:
@@ -100,7 +111,7 @@ class Parent:
         while not self._stopping:
             begun = loop.time()
             try:
-                hand = self._hands[place] = await _spawn(settings)
+                hand = self._hands[place] = await _spawn(settings, self._sources, self._parts)
             except OSError as failure:
                 _log.error("no worker", extra={"because": failure.strerror})
                 self._restarts += 1
@@ -187,10 +198,37 @@ class Parent:
         """Let all workers read everything anew."""
         for hand in self._present:
             hand.channel.send("reload")
+        task = asyncio.create_task(self._read_anew())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _read_anew(self, *, only_changed: bool = False) -> None:
+        """Keep what workers to come will need if a file is bad by then; those that are there tell of it."""
+        for part in self._parts:
+            if await part.changed() or not only_changed:
+                with contextlib.suppress(InvalidConfig):
+                    await part.reload()
+
+    async def _follow_files(self) -> None:
+        while True:
+            await asyncio.sleep(self._settings.reload_poll_s)
+            await self._read_anew(only_changed=True)
+
+    def _configure(self, configuration: Configuration) -> None:
+        Engine(configuration, history_limit=self._settings.history_size)
+        self._sources.configuration = configuration
+
+    def _use_tokens(self, tokens: Tokens) -> None:
+        self._sources.tokens = tokens
+
+    def _use_certificate(self, certificate: Certificate) -> None:
+        self._sources.certificate = certificate
 
     async def stop(self) -> None:
         """Let all workers drain, and end those that take too long."""
         self._stopping = True
+        for task in tuple(self._tasks):
+            task.cancel()
         for hand in self._present:
             hand.channel.send("drain")
         _, late = await asyncio.wait(self._keeping, timeout=self._settings.drain_grace_s + _STOP_S)
@@ -228,7 +266,7 @@ def _reserve(address: str) -> tuple[str, socket.socket]:
     return address.rpartition(":")[0], shared
 
 
-async def _spawn(settings: Settings) -> _Hand:
+async def _spawn(settings: Settings, sources: Sources, parts: Sequence[Part[Any]]) -> _Hand:
     ours, theirs = socket.socketpair()
     with theirs:
         process = await asyncio.create_subprocess_exec(
@@ -239,5 +277,6 @@ async def _spawn(settings: Settings) -> _Hand:
             pass_fds=(theirs.fileno(),),
         )
     channel = await Channel.over(ours)
-    channel.send("start", settings=settings.model_dump())
+    seen = [part.seen for part in parts]
+    channel.send("start", settings=settings.model_dump(), sources=sources.to_message(), seen=seen)
     return _Hand(process, channel)

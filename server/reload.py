@@ -9,12 +9,17 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from loopguard.errors import InvalidConfig
 
+from .logs import log_failure
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _log = logging.getLogger("loopguard.server")
 
 T = TypeVar("T")
+
+Appearance = tuple[int, int, int]
+Seen = tuple["Appearance | None", ...]
 
 
 class Part(Generic[T]):
@@ -26,36 +31,43 @@ class Part(Generic[T]):
         self._paths = tuple(paths)
         self._load = load
         self._use = use
-        self._seen = self._look()
+        #: How the files looked when they were last looked at.
+        self.seen = self._look()
 
-    def _look(self) -> tuple[tuple[int, int, int] | None, ...]:
+    def _look(self) -> Seen:
         return tuple(map(_appearance, self._paths))
 
     async def changed(self) -> bool:
         """Tell whether the files look different than at the last call."""
-        before = self._seen
-        self._seen = await asyncio.to_thread(self._look)
-        return before != self._seen
+        before = self.seen
+        self.seen = await asyncio.to_thread(self._look)
+        return before != self.seen
 
-    async def reload(self) -> bool:
-        """Read the files and use what is in them; return whether that went well."""
-        try:
-            loaded = await asyncio.to_thread(self._load)
-            self._use(loaded)
-        except InvalidConfig as mistake:
-            reported = {"what": self.name, "because": str(mistake), "in_use": "the last good one"}
-            _log.error("reload failed", extra=reported)
-            return False
-        _log.info("reloaded", extra={"what": self.name})
-        return True
+    async def reload(self) -> None:
+        """Read the files and use what is in them. Raises `InvalidConfig`, and what was in use still is."""
+        self._use(await asyncio.to_thread(self._load))
 
 
-def _appearance(path: str) -> tuple[int, int, int] | None:
+def _appearance(path: str) -> Appearance | None:
     try:
         status = Path(path).stat()
     except OSError:
         return None
     return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+async def _reload(part: Part[object]) -> bool:
+    try:
+        await part.reload()
+    except InvalidConfig as mistake:
+        reported = {"what": part.name, "because": str(mistake), "in_use": "the last good one"}
+        _log.error("reload failed", extra=reported)
+        return False
+    except Exception as failure:  # noqa: BLE001 - files have to be looked at for as long as the service runs
+        log_failure(f"reading the {part.name} anew", failure)
+        return False
+    _log.info("reloaded", extra={"what": part.name})
+    return True
 
 
 class Reloader:
@@ -72,7 +84,7 @@ class Reloader:
         async with self._reading:
             for part in self._parts:
                 if await part.changed() or not only_changed:
-                    self._tell(part.name, await part.reload())
+                    self._tell(part.name, await _reload(part))
 
     async def watch(self, every_s: float) -> None:
         """Look for changes until cancelled."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import grpc
 import grpc.aio
@@ -13,35 +13,36 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc  # type: ignore[i
 from grpc_reflection.v1alpha import reflection  # type: ignore[import-untyped]  # has no stubs
 
 import loopguard
-from loopguard.config import load_configuration
 from loopguard.engine import Engine
 from loopguard.store import open_store
 
 from .access import Access
 from .addresses import is_socket_file, probe_address
 from .admin import Admin
-from .certificates import Certificate, Certificates
+from .certificates import Certificates
 from .exposure import is_local
 from .keeper import open_keeper
 from .limits import GRPC_HEADROOM_BYTES, GRPC_HEADROOM_STREAMS
 from .metrics import build_registry
-from .reload import Part, Reloader
+from .reload import Reloader
 from .servicer import SERVICE, Servicer
 from .sessions import Sessions
-from .settings import check_table
+from .sources import Sources, parts_of
 from .tally import Tally
-from .tokens import Tokens
 from .traces import open_traces
 from .watch import Hub
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from loopguard.config import Configuration
     from loopguard.events import Event
 
+    from .certificates import Certificate
+    from .reload import Seen
     from .settings import Settings
     from .tally import Sample
+    from .tokens import Tokens
     from .traces import Traces
 
 _log = logging.getLogger("loopguard.server")
@@ -77,15 +78,13 @@ def tell_guards(configuration: Configuration) -> None:
     )
 
 
-def check(settings: Settings, configuration: Configuration) -> None:
-    """Read what a service would read, and keep none of it. Raises `InvalidConfig`."""
+def check(settings: Settings, configuration: Configuration) -> Sources:
+    """Read what a service would read, and return it. Raises `InvalidConfig` for all that a service would refuse."""
     Engine(configuration, history_limit=settings.history_size)
-    if settings.tokens_file is not None:
-        Tokens.load(settings.tokens_file)
-    if settings.tls_certificate is not None:
-        Certificate.load(settings)
+    sources = Sources.read(settings, configuration)
     open_store(settings.store, ttl_s=settings.run_ttl_s, clock=time.time)
     open_traces(settings.traces).stop()
+    return sources
 
 
 def open_admin(address: str, samples: Callable[[], list[Sample]], healthy: Callable[[], bool]) -> Admin:
@@ -111,19 +110,26 @@ class Service:
         clock: Callable[[], float] = time.time,
         shares_port: bool = False,
         traces: Traces | None = None,
+        sources: Sources | None = None,
+        seen: Sequence[Seen] = (),
     ) -> None:
+        """Read what `sources` doesn't bring, whose files looked as `seen` when they were read."""
         limits = settings.limits()
         self._settings = settings
         self._shares_port = shares_port
-        self._parts: list[Part[Any]] = []
+        # Looked at before they are read, so that no change is missed.
+        self._parts = parts_of(settings, self._configure, self._use_tokens, self._use_certificate)
+        for part, looked in zip(self._parts, seen, strict=False):
+            part.seen = looked
+        sources = sources or Sources.read(settings, configuration)
         self.tally = Tally()
         self.hub = Hub(self.tally, clock, limits.watch_events)
         self._traces = traces or open_traces(settings.traces)
         self._engine = Engine(configuration, now=now, on_event=self._tell_finding, history_limit=limits.history_size)
-        self._access = Access(self._load_tokens())
-        self._certificates = self._load_certificates()
-        if settings.config is not None:
-            self._parts.append(Part("configuration", (settings.config,), self._read_configuration, self._configure))
+        self._access = Access(sources.tokens)
+        self._certificates: Certificates | None = None
+        if sources.certificate is not None:
+            self._certificates = Certificates(sources.certificate, wants_client=settings.tls_client_ca is not None)
         self.sessions = Sessions(
             self._engine, limits, self.hub, self.tally, now=now, version=loopguard.__version__, clock=clock
         )
@@ -142,36 +148,15 @@ class Service:
         self._serving = False
         self._admin: Admin | None = None
 
-    def _load_tokens(self) -> Tokens | None:
-        path = self._settings.tokens_file
-        if path is None:
-            return None
-        self._parts.append(Part("tokens", (path,), lambda: Tokens.load(path), self._use_tokens))
-        return Tokens.load(path)
-
     def _use_tokens(self, tokens: Tokens) -> None:
         self._access.use(tokens)
         ended = self.servicer.expel()
         if ended:
             _log.info("tokens removed", extra={"streams_ended": ended})
 
-    def _load_certificates(self) -> Certificates | None:
-        settings = self._settings
-        paths = tuple(filter(None, (settings.tls_certificate, settings.tls_key, settings.tls_client_ca)))
-        if not paths:
-            return None
-        self._parts.append(Part("certificate", paths, lambda: Certificate.load(settings), self._use_certificate))
-        return Certificates(Certificate.load(settings), wants_client=settings.tls_client_ca is not None)
-
     def _use_certificate(self, certificate: Certificate) -> None:
         assert self._certificates is not None
         self._certificates.use(certificate)
-
-    def _read_configuration(self) -> Configuration:
-        assert self._settings.config is not None
-        configuration = load_configuration(self._settings.config)
-        check_table(configuration)
-        return configuration
 
     def _configure(self, configuration: Configuration) -> None:
         before = self._engine.configuration

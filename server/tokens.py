@@ -58,6 +58,15 @@ class Tokens:
             grants[grant.digest] = grant
         return cls(grants.values())
 
+    def to_message(self) -> list[list[str]]:
+        """Return them as JSON knows them."""
+        return [[grant.tenant, grant.digest.hex()] for grant in self._grants]
+
+    @classmethod
+    def from_message(cls, grants: list[list[str]]) -> Tokens:
+        """Take over what was read elsewhere."""
+        return cls(Grant(tenant, bytes.fromhex(digest)) for tenant, digest in grants)
+
     def find(self, token: str) -> Grant | None:
         """Return what a token allows; the time it takes tells nothing about the tokens of the file."""
         digest = sha256(token.encode()).digest()

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import uvloop
 
-from loopguard.config import Configuration, load_configuration
-
 from .channel import Channel
 from .event_log import Told
 from .logs import logs_in_background, set_up_logs
 from .service import Service
 from .settings import Settings
+from .sources import Sources
 
 if TYPE_CHECKING:
     from .channel import Message
@@ -158,9 +157,11 @@ async def _run(descriptor: int) -> None:
         return
     settings = Settings(**told["settings"])
     set_up_logs(settings.log_level, settings.log_format)
-    configuration = load_configuration(settings.config) if settings.config else Configuration.guarded()
+    sources = Sources.from_message(settings, told["sources"])
+    seen = [tuple(look and tuple(look) for look in looks) for looks in told["seen"]]
     with logs_in_background():
-        await Worker(Service(settings, configuration, shares_port=True), channel).run()
+        service = Service(settings, sources.configuration, shares_port=True, sources=sources, seen=seen)
+        await Worker(service, channel).run()
 
 
 if __name__ == "__main__":

@@ -29,15 +29,16 @@ _NO_BLOCK = PlacedBlock({}, ())
 class Configuration:
     """A checked configuration file.
 
-    `ignored` lists the top-level keys that belong to others. The rest are the tables under `loopguard`, as they stand;
-    what only the engine and the service know of them (`rules`, `server`) is checked by those.
+    `ignored` lists the top-level keys that belong to others, `text` is what was read, empty where that was no text. The
+    rest are the tables under `loopguard`, as they stand; what only the engine and the service know of them (`rules`,
+    `server`) is checked by those.
     """
 
     def __init__(self, data: Mapping[str, Any], source: str = "configuration") -> None:
         """Check parsed JSON5. Raises `InvalidConfig`."""
         self.source = source
         self.ignored = [key for key in data if key not in ("tools", "agents", "loopguard")]
-        self._text = ""
+        self.text = ""
         self._global = read_block(data, ())
         self._agents = read_agents(data.get("agents"))
         self._shared: dict[LoopDetection, LoopDetection] = {}
@@ -89,7 +90,7 @@ class Configuration:
             made = cls(data, source)
         except InvalidConfig as mistake:
             raise placed(mistake, text, source) from None
-        made._text = text
+        made.text = text
         return made
 
     @contextmanager
@@ -98,7 +99,7 @@ class Configuration:
         try:
             yield
         except InvalidConfig as mistake:
-            raise (placed(mistake, self._text, self.source) if self._text else mistake) from None
+            raise (placed(mistake, self.text, self.source) if self.text else mistake) from None
 
     @property
     def agents(self) -> list[str]:

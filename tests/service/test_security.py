@@ -11,6 +11,7 @@ import grpc
 import grpc.aio
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from loopguard.server.certificates import Certificate
 from loopguard.server.settings import Settings
 
 from loopguard.errors import InvalidConfig
@@ -112,7 +113,7 @@ async def test_a_certificate_that_expires_takes_no_stream_down_and_is_replaced(a
         good, paths = certificates.current, authority.write(**YEAR_2020)
         with pytest.raises(InvalidConfig, match="has expired"):
             type(good).load(settings(**paths))
-        certificates.use(type(good)(expired_configuration(paths), 0.0))
+        certificates.use(expired(paths))
         async with authority.channel(named(server)) as late:
             with pytest.raises(Ended):
                 await Peer(late).open("late")
@@ -125,11 +126,11 @@ async def test_a_certificate_that_expires_takes_no_stream_down_and_is_replaced(a
         await peer.close()
 
 
-def expired_configuration(paths: dict[str, str]) -> grpc.ServerCertificateConfiguration:
+def expired(paths: dict[str, str]) -> Certificate:
     from pathlib import Path
 
-    pair = (Path(paths["tls_key"]).read_bytes(), Path(paths["tls_certificate"]).read_bytes())
-    return grpc.ssl_server_certificate_configuration([pair])
+    chain, key = (Path(paths[name]).read_bytes() for name in ("tls_certificate", "tls_key"))
+    return Certificate(chain, key, None, 0.0)
 
 
 @pytest.mark.parametrize("broken", ["expired", "no certificate", "another key", "gone"])

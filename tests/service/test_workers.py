@@ -15,8 +15,9 @@ from loopguard.server.parent import Parent
 from loopguard.server.service import AddressUnavailable
 from loopguard.server.settings import Settings
 
-from loopguard.config import Configuration
+from loopguard.config import Configuration, load_configuration
 from loopguard.errors import InvalidConfig
+from tests.service.secrets import Authority, bearer, write_tokens
 from tests.service.test_process import address_of, start
 from tests.service.test_watch import Watch
 from tests.service.wire import Ended, Peer, batch, call, refused
@@ -59,7 +60,7 @@ class Crew:
 
 async def begin(**fields: Any) -> Crew:
     settings = Settings(address="127.0.0.1:0", workers=2, drain_grace_s=0.2, log_level="error", **fields)
-    parent = Parent(settings, Configuration.guarded())
+    parent = Parent(settings, load_configuration(settings.config) if settings.config else Configuration.guarded())
     return Crew(parent, await parent.start())
 
 
@@ -220,6 +221,34 @@ async def test_a_tenant_s_calls_a_second_are_those_of_all_workers_together(
     assert granted >= 40 * (spent - 1.5)
     for peer in peers:
         await peer.close()
+
+
+async def test_a_worker_that_is_replaced_while_files_are_bad_has_the_last_good_ones(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    files = authority.write()
+    config, tokens = tmp_path / "guard.json5", tmp_path / "tokens"
+    config.write_text("{tools: {loopDetection: {enabled: true, warningThreshold: 2}}}")
+    write_tokens(tokens, acme="old")
+    crew = await begin(**files, tokens_file=str(tokens), config=str(config), reload_poll_s=0.01)
+    before = crew.process_ids
+    config.write_text("{tools: {loopDetection: {enabled: true, warningThreshold: 3}}}")
+    write_tokens(tokens, acme="new")
+    await crew.until(lambda: crew.count("loopguard_reloads", "configuration", "good") >= 2)
+    await crew.until(lambda: crew.count("loopguard_reloads", "tokens", "good") >= 2)
+    for path in (config, tokens, *map(Path, files.values())):
+        path.write_text("bad {")
+    await crew.until(lambda: crew.count("loopguard_reloads", "configuration", "bad") >= 2)
+
+    for process_id in before:
+        os.kill(process_id, signal.SIGKILL)
+    await crew.until(lambda: len(crew.process_ids) == 2 and not set(before) & set(crew.process_ids))
+
+    async with authority.channel(crew.address.replace("127.0.0.1", "localhost")) as channel:
+        peer = Peer(channel, metadata=bearer("new"))
+        opened = (await peer.open()).opened
+        await peer.close()
+    assert opened.config.warning_threshold == 3
+    await crew.parent.stop()
 
 
 async def test_a_worker_told_to_go_drains_and_is_replaced(crew: Crew, channels: list[grpc.aio.Channel]) -> None:

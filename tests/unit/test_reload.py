@@ -81,6 +81,19 @@ async def test_a_bad_file_leaves_the_last_good_one_in_use(files: Files, caplog: 
     assert [(r.levelname, vars(r)["because"]) for r in caplog.records] == [("ERROR", "`a` is bad")]
 
 
+async def test_a_failure_of_our_own_ends_no_watching(files: Files, caplog: pytest.LogCaptureFixture) -> None:
+    def stumble() -> str:
+        raise ValueError("embedded null byte")
+
+    odd = Part("odd", [str(files.a)], stumble, files.told.append)  # type: ignore[arg-type]  # never called
+    reloader = Reloader([odd, files._part(files.b)], lambda what, well: files.told.append((what, well)))
+
+    await reloader.reload()
+
+    assert files.told == [("odd", False), ("b", True)]
+    assert "reading the odd anew failed: ValueError" in caplog.text
+
+
 async def test_a_file_that_vanishes_and_comes_back_is_read(files: Files) -> None:
     files.a.unlink()
     changed = await files.reloader._parts[0].changed()
