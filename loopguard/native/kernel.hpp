@@ -22,7 +22,7 @@ struct Input {
         std::memset(copy + size, 0, kSlack / 2);
         start = copy;
         end = copy + size;
-        limit = end + Block::kSize;
+        limit = end + kDecimalRead;
     }
 };
 

@@ -1,6 +1,7 @@
 // Number tokens: integers keep their digits, everything else is an IEEE double in ECMAScript's layout.
 #pragma once
 
+#include <array>
 #include <charconv>
 
 #include "double.hpp"
@@ -43,10 +44,10 @@ inline unsigned leading_digits(uint64_t word) {
     return others == 0 ? 8 : static_cast<unsigned>(__builtin_ctzll(others)) / 8;
 }
 
-// The value of the first `count` of the eight, 1 to 8: moved to the end, zeros before them; then neighbours are joined to
+// The value of the first `count` of the eight: moved to the end, zeros before them; then neighbours are joined to
 // pairs, pairs to fours, fours to eight.
 inline uint64_t value_of_digits(uint64_t word, unsigned count) {
-    word = (word ^ 0x3030303030303030u) << (64 - 8 * count);
+    word = (word ^ 0x3030303030303030u) << (32 - 4 * count) << (32 - 4 * count);
     word = word * 10 + (word >> 8);
     const uint64_t mask = 0x000000FF000000FFu;
     return (((word & mask) * 0x000F424000000064u) + (((word >> 16) & mask) * 0x0000271000000001u)) >> 32;
@@ -62,20 +63,60 @@ inline const uint8_t* skip_digits(const uint8_t* in, const uint8_t* end) {
     return in;
 }
 
+constexpr uint64_t kTens[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000, 10000000000,
+                              100000000000, 1000000000000, 10000000000000, 100000000000000, 1000000000000000,
+                              10000000000000000, 100000000000000000, 1000000000000000000, 10000000000000000000u};
+
 // Behind a run of digits, whose value is put behind that of `value`; wraps where they are too many. How many there are is
 // nothing that branches depend on, since it can't be foreseen.
 inline const uint8_t* read_digits(const uint8_t* in, const uint8_t* end, uint64_t& value) {
-    constexpr uint64_t kPowers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
     while (end - in >= 8) {
         const uint64_t word = load_eight(in);
         const unsigned count = leading_digits(word);
         if (count == 0) return in;
-        value = value * kPowers[count] + value_of_digits(word, count);
+        value = value * kTens[count] + value_of_digits(word, count);
         in += count;
         if (count < 8) return in;
     }
     for (; in < end && is_digit(*in); ++in) value = value * 10 + (*in - '0');
     return in;
+}
+
+// How much may be read at the first digit of a decimal that is looked at in one step.
+constexpr size_t kDecimalRead = 32;
+
+// The `count` digits of a decimal, 16 or more, `whole` of them before its point, 1 to 16. False where they are too many for
+// 64 bits. How many are before the point is nothing that branches depend on, since it can't be foreseen.
+inline bool read_decimal(const uint8_t* in, unsigned whole, unsigned count, uint64_t& value) {
+    static constexpr std::array<uint8_t, 32> kBefore = [] {
+        std::array<uint8_t, 32> mask{};
+        for (size_t i = 0; i < 16; ++i) mask[i] = 0xFF;
+        return mask;
+    }();
+    const auto eight = [&](unsigned at) {
+        const uint64_t before = load_eight(kBefore.data() + 16 - whole + at);
+        const uint64_t behind = load_eight(in + at + 1);
+        return value_of_digits(((load_eight(in + at) ^ behind) & before) ^ behind, 8);
+    };
+    const unsigned rest = count - 16;
+    if (rest > 8) return false;
+    const uint64_t first = eight(0) * kTens[8] + eight(8);
+    value = first * kTens[rest] + value_of_digits(load_eight(in + 17), rest);
+    return first < kTens[19 - rest];
+}
+
+// Whether the decimal of `size` characters, its point behind `whole` of them, is in canonical form. False where it takes a
+// closer look to say. At `in` kDecimalRead characters may be read.
+[[gnu::noinline]] inline bool is_canonical_decimal(const uint8_t* in, unsigned whole, unsigned size) {
+    const bool below_one = *in == '0';
+    const unsigned last = in[size - 1] - unsigned{'0'};
+    const bool tiny = load_eight(in) == 0x3030303030302E30u;  // 0.000000: in canonical form it has an exponent
+    if (whole - 1 > (below_one ? 0u : 15u) || last - 1 > 8 || (in[size] | 0x20) == 'e' || tiny) return false;
+    // Up to 15 digits survive the way through a double.
+    if (size <= 16u + below_one) return true;
+    uint64_t digits;
+    const int exponent = static_cast<int>(whole) + 1 - static_cast<int>(size);
+    return read_decimal(in, whole, size - 1, digits) && is_shortest(digits, last, exponent);
 }
 
 // Up to 24 bytes in words that may overlap: a call of memcpy costs more.

@@ -86,21 +86,33 @@ private:
         return masker_.number(in, arena_.output.data() + start, at, mask_, key_in_force());
     }
 
+    // One bit for each of kDecimalRead characters that is a digit.
+    static uint32_t digit_places(const uint8_t* in) {
+        uint32_t places = 0;
+        for (size_t at = 0; at < kDecimalRead; at += Block::kSize) places |= Block::load(in + at).digits() << at;
+        return places;
+    }
+
+    // Copies what is canonical as it stands: integers that a double holds, and decimals in their shortest form.
     Cursor copy_number(const uint8_t* in, uint8_t* out) {
-        const uint8_t* const digits = in + (*in == '-');
-        const uint8_t* const behind = skip_digits(digits, end_);
-        const auto count = behind - digits;
-        const bool whole = behind >= end_ || (*behind != '.' && (*behind | 0x20) != 'e');
-        if (__builtin_expect(count > 0 && count <= 15 && *digits != '0' && whole, 1)) {
-            const size_t size = static_cast<size_t>(behind - in);
-            if (in + 16 <= limit_) {
-                std::memcpy(out, in, 16);
-            } else {
-                std::memcpy(out, in, size);
-            }
-            return {behind, out + size};
+        const bool negative = *in == '-';
+        const uint8_t* const digits = in + negative;
+        if (__builtin_expect(digits + kDecimalRead > limit_, 0)) return unusual_number(in, out);
+        std::memcpy(out, in, kDecimalRead);
+        // The last place counts as no digit: nothing that long is copied, and so there always is one.
+        constexpr uint32_t kLast = uint32_t{1} << (kDecimalRead - 1);
+        uint32_t others = ~digit_places(digits) | kLast;
+        const auto whole = static_cast<unsigned>(__builtin_ctz(others));
+        if (digits[whole] != '.') {
+            const bool exponent = (digits[whole] | 0x20) == 'e';
+            const bool plain = *digits != '0' || whole + negative == 1;
+            if (__builtin_expect(whole - 1 < 15 && plain && !exponent, 1)) return {digits + whole, out + negative + whole};
+            return unusual_number(in, out);
         }
-        return unusual_number(in, out);
+        others &= others - 1;
+        const auto size = static_cast<unsigned>(__builtin_ctz(others | kLast));
+        if (!is_canonical_decimal(digits, whole, size)) return unusual_number(in, out);
+        return {digits + size, out + negative + size};
     }
 
     [[gnu::noinline]] Cursor unusual_number(const uint8_t* in, uint8_t* out) {

@@ -1,12 +1,16 @@
-"""Doubles print as ECMAScript prints them: the published hashes over a million of them."""
+"""Doubles print as ECMAScript prints them: the published hashes over a million of them, and decimals."""
 
 from __future__ import annotations
 
 import hashlib
+import math
+import random
 import struct
+from decimal import Context, Decimal
 from typing import TYPE_CHECKING
 
 import pytest
+import rfc8785
 
 from loopguard import _core
 
@@ -77,3 +81,50 @@ def test_published_hash(lines: int, digest: str) -> None:
         hashed.update(b"".join([b"%x,%b\n" % pair for pair in zip(bits, printed, strict=True)]))
 
     assert hashed.hexdigest() == digest
+
+
+def decimals(count: int) -> Iterator[str]:
+    """Yield decimals without exponent that are the shortest form of a double, are nearly, or look like it."""
+    draw = random.Random(11)
+
+    def written(value: Decimal, digits: int = 30) -> str:
+        text = f"{Context(prec=digits).plus(value):f}"
+        return text if "." in text else f"{text}.0"
+
+    for _ in range(count):
+        value = draw.random() * 10.0 ** draw.randint(-6, 17)
+        if draw.random() < 0.1:
+            value = 2.0 ** draw.randint(-19, 52)
+        for _ in range(draw.randrange(3)):
+            value = math.nextafter(value, math.inf)
+        shortest = Decimal(repr(value))
+        yield written(shortest)
+        # Its neighbours in the last digit, and in the one behind that.
+        last = Decimal((0, (1,), int(shortest.as_tuple().exponent)))
+        yield written(shortest + last * draw.randint(-3, 3))
+        yield written(shortest + last * draw.randint(-9, 9) / 10)
+        # Around the middle between two doubles, exact and cut.
+        middle = (Decimal(value) + Decimal(math.nextafter(value, math.inf))) / 2
+        yield written(middle, draw.randint(15, 25))
+        # Any 15 to 19 digits with the point anywhere, zeros in front and behind.
+        text = str(draw.randrange(10**14, 10 ** draw.randint(15, 19)))
+        point = draw.randrange(len(text))
+        yield f"-{text[:point] or 0}.{text[point:]}"
+        yield f"0.{'0' * draw.randrange(9)}{text}{'0' * draw.randrange(2)}"
+
+
+def test_decimals_print_as_their_double_does() -> None:
+    tokens = list(decimals(10_000))
+    wanted = [rfc8785.dumps(float(token)) for token in tokens]
+
+    assert _core.canonicalize(f"[{','.join(tokens)}]".encode())[1:-1].split(b",") == wanted
+
+
+@pytest.mark.parametrize("blanks", [0, 20_000])
+def test_decimals_at_the_end_of_a_document(blanks: int) -> None:
+    """Nothing behind the last byte is read, whether the document is copied first or not."""
+    for token in decimals(300):
+        data = b" " * blanks + token.encode()
+
+        assert _core.canonicalize(data) == rfc8785.dumps(float(token))
+        assert _core.canonicalize(b'{"a":' + data + b"}") == b'{"a":%b}' % rfc8785.dumps(float(token))
