@@ -143,7 +143,8 @@ class Course:
         else:
             self._count_repeats(moment, turn, call_id, patient)
             self._count_rounds(moment, call_id, patient)
-            if moment.news is not News.WEAK and not patient:
+            # Thoughts alone stall nothing, but they don't turn what stalls into news.
+            if not patient and (moment.news is News.STALE or (call.note and self._stall.count)):
                 moment.stall = self._stall.add(0, turn, call_id)
         if not outcome.failed and not call.note:
             self._successes[call.program] = self._successes.get(call.program, 0) + 1

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from loopguard.facts import CallFacts
+from loopguard.tool_class import ToolClass
 
 if TYPE_CHECKING:
     from loopguard._pack import Reader, Writer
 
+#: Texts with hardly a word in common ask about different things.
+_UNLIKE: Final = 0.1
 #: What a counter is of: kinds and hashes.
 Key = tuple[int, ...]
 #: Within what it counts: the number of a stretch, or several.
@@ -234,7 +237,11 @@ def _asks_about_other(before: CallFacts, call: CallFacts, targets: set[int], by_
             return True
         if call.target and call.target not in targets:
             return True
-    return by_form and call.free_text and call.asked.fills_form(before.asked)
+    if not (by_form and call.free_text):
+        return False
+    # A search is asked about one thing in many words; a tool that nobody knows may judge many texts.
+    unlike = call.tool_class is ToolClass.OTHER and _likeness(before, call) < _UNLIKE
+    return unlike or call.asked.fills_form(before.asked)
 
 
 def _likeness(one: CallFacts, other: CallFacts) -> float:

@@ -232,11 +232,25 @@ inline View file_in(View text) noexcept {
 
 struct Arguments {
     View command, target, offset, limit, end, range;
-    View command_key;
     std::size_t count = 0;
+    long pause_s = 0;
 };
 
-inline Arguments read_arguments(View args, bool shell) {
+constexpr View WAIT_KEYS[] = {"seconds", "secs", "duration", "time", "timeout", "wait", "delay", "minutes", "ms", "milliseconds"};
+
+// How long a call says that it waits: under a key that says so, or under any key of a tool that only waits.
+inline long pause_of(View key, View value, bool waits) noexcept {
+    const bool named = starts(key, "wait") || starts(key, "sleep") || starts(key, "delay");
+    std::size_t behind = key.rfind('_');
+    const View word = key.substr(behind == View::npos ? 0 : behind + 1);
+    if (!named && !(waits && (is_one_of(word, WAIT_KEYS) || word == "s"))) return 0;
+    const long number = whole_number(value.substr(0, value.find('.')));
+    if (number <= 0) return 0;
+    if (word == "ms" || word == "milliseconds") return number / 1000;
+    return std::min(word == "minutes" ? number * 60 : number, 1000000L);
+}
+
+inline Arguments read_arguments(View args, bool shell, bool waits) {
     Arguments found;
     std::size_t command_rank = 99, target_rank = 99;
     Own& own = own_memory();
@@ -255,6 +269,7 @@ inline Arguments read_arguments(View args, bool shell) {
                 if (key == TARGET_KEYS[i]) target_rank = i, found.target = members.value;
             }
         } else if (kind == Json::NUMBER) {
+            found.pause_s = std::max(found.pause_s, pause_of(key, members.value, waits));
             if (key == "offset" || key == "start_line" || key == "line_start") found.offset = members.value;
             if (key == "limit") found.limit = members.value;
             if (key == "end_line" || key == "line_end") found.end = members.value;
@@ -319,7 +334,7 @@ inline void describe_shell(View text, CallFacts& facts) {
     facts.family = hash(first, K0);
     if (command.changes) facts.flags |= CHANGES;
     if (command.waits || trimmed(text).empty()) facts.flags |= WAITS;
-    facts.pause_s = command.pause_s;
+    facts.pause_s += command.pause_s;
 }
 
 // `json` is any accepted JSON; bytes that are none (`readable` false) are the text of a command.
@@ -339,7 +354,8 @@ inline CallFacts describe_call(const char* json, std::size_t size, bool readable
         append_decoded(whole, command);
         has_command = true;
     } else if (kind == Json::OBJECT) {
-        members = read_arguments(whole, tool == ToolClass::SHELL);
+        members = read_arguments(whole, tool == ToolClass::SHELL, tool == ToolClass::POLL);
+        facts.pause_s = members.pause_s;
         if (!members.command.empty()) {
             append_decoded(members.command, command);
             has_command = true;

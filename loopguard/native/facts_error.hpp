@@ -99,6 +99,15 @@ inline bool is_one_pair(View before, View word, const View (&pairs)[N]) noexcept
     return false;
 }
 
+constexpr View NOT_UNDER_WAY[] = {"missing", "failing", "warning", "existing", "nothing"};
+constexpr View NOT_BEGUN[] = {"enqueued", "submitted", "accepted", "runnable", "requested", "unstarted", "not_started", "notstarted", "not started", "in-progress", "in progress"};
+
+// Whether a state, in lower case, is one on the way to another: a present participle, or something that has not begun.
+inline bool goes_on_as_state(View state) noexcept {
+    if (is_one_of(state, NOT_BEGUN) || starts(state, "await") || ends(state, "in_progress") || ends(state, "inprogress")) return true;
+    return state.size() > 5 && ends(state, "ing") && !is_one_of(state, NOT_UNDER_WAY);
+}
+
 // What the words of a text say. `error`: it tells of a failure; `passing`: one that may pass by itself; `unpaid`: one that
 // waiting does not cure; `red`: a test or an assertion that did not hold; `goes_on`: what was asked about is not finished.
 struct Reading {

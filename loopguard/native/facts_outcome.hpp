@@ -417,6 +417,29 @@ inline Shown& shown_memory() {
     return own;
 }
 
+constexpr View STATE_KEYS[] = {"status", "state", "phase", "stage"};
+constexpr View END_KEYS[] = {"done", "finished", "complete", "completed", "ready", "is_done", "is_finished", "is_complete", "is_completed", "is_ready"};
+constexpr View SHARE_KEYS[] = {"progress", "percent", "percentage", "progress_percent", "percent_complete", "pct"};
+
+// Whether an answer, a JSON object, tells of something that is under way: a state, an end that is not reached, a share of the whole.
+inline bool is_under_way(View object, int depth, std::string& out) {
+    for (Members members(object); members.next();) {
+        const auto kind = kind_of(members.value);
+        if (kind == Json::OBJECT) {
+            if (depth > 1 && is_under_way(members.value, depth - 1, out)) return true;
+            continue;
+        }
+        if (kind == Json::ARRAY || members.value.size() > 42) continue;
+        lower_into(inner(members.key), out);
+        if (kind == Json::BOOLEAN && members.value == "false" && is_one_of(View(out), END_KEYS)) return true;
+        if (kind == Json::NUMBER && is_one_of(View(out), SHARE_KEYS) && members.value != "100" && members.value != "1") return true;
+        if (kind != Json::STRING || std::none_of(std::begin(STATE_KEYS), std::end(STATE_KEYS), [&out](View key) { return ends(out, key); })) continue;
+        lower_into(inner(members.value), out);
+        if (goes_on_as_state(out) || read_words(out).goes_on) return true;
+    }
+    return false;
+}
+
 // Whether an answer says of itself that the call failed. What a job or a thing is said to be ("failed", "legal": false) is an answer.
 inline bool refuses(View object) {
     for (Members members(object); members.next();) {
@@ -548,6 +571,7 @@ inline OutcomeFacts describe_outcome(const char* json, std::size_t size, bool re
     if (shown.error) told = Told::FAILURE;
     describe_text(shown.text, told, shown.coded, shown.code, shell, asked, facts);
     if (!(facts.flags & EMPTY) && json_text && is_vacant(body)) facts.flags |= EMPTY;
+    if (!(facts.flags & FAILED) && json_text && body.front() == '{' && is_under_way(body, 2, memory().line)) facts.flags |= PENDING;
     if (shown.structured != 0) {
         facts.bag ^= shown.structured;
         // What stands there may be new however short the text is.
