@@ -35,7 +35,6 @@ enum Ask : uint32_t {
     kAskPath = 1u << 24,
     kAskSpinner = 1u << 25,
     kAskUuid = 1u << 26,
-    kLabelsDuration = 1u << 31,  // no question, but what a label says of a duration
 };
 
 constexpr uint32_t kAskMoment = kAskLabelled | kAskOpening | kAskFirst;
@@ -166,18 +165,16 @@ constexpr AskTable make_asks_by_unit() {
     return table;
 }
 
-// A letter's number from 1 on, 0 for what is none.
-constexpr std::array<uint8_t, 256> make_letter_numbers() {
-    std::array<uint8_t, 256> table{};
-    for (int c = 'a'; c <= 'z'; ++c) table[c] = table[c - 32] = static_cast<uint8_t>(c - 'a' + 1);
-    return table;
-}
+// Where two letters, in either case, have their entry. Others share it with letters: it may allow more there than it should.
+constexpr size_t pair_index(uint8_t first, uint8_t second) { return (first & 31u) | (second & 31u) << 5; }
 
 // By the last two letters of the label before it, in either case.
-constexpr std::array<uint32_t, 27 * 27> make_asks_by_label() {
-    std::array<uint32_t, 27 * 27> table{};
+constexpr std::array<uint32_t, 1024> make_asks_by_label() {
+    std::array<uint32_t, 1024> table{};
     const auto allow_ending = [&table](std::string_view words, uint32_t asks) {
-        for (size_t at = 0; at + 1 < words.size(); at += 3) table[(words[at] - 'a' + 1) * 27 + words[at + 1] - 'a' + 1] |= asks;
+        for (size_t at = 0; at + 1 < words.size(); at += 3) {
+            table[pair_index(static_cast<uint8_t>(words[at]), static_cast<uint8_t>(words[at + 1]))] |= asks;
+        }
     };
     // timestamp ts now started starting date at on time of
     allow_ending("mp ts ow ed ng te at on me of", kAskLabelled);
@@ -189,11 +186,12 @@ constexpr std::array<uint32_t, 27 * 27> make_asks_by_label() {
     allow_ending("on ed cy ms", kAskBareDuration);  // duration elapsed latency _ms
     allow_ending("ed ok on", kAskElapsed);          // elapsed took duration
     allow_ending("ta", kAskLeft);                   // eta
-    // in took elapsed duration latency time real user sys
-    allow_ending("in ok ed on cy me al er ys ms", kLabelsDuration);
     allow_ending("id ce ag", kAskAssignment);       // request_id nonce etag
-    // request_i_d counts too.
-    for (const char c : {'d', 'e', 'g'}) table[c - 'a' + 1] |= kAskAssignment;
+    // request_i_d and "request_id_" count too.
+    for (const uint8_t dash : {'_', '-'}) {
+        for (const uint8_t last : {'d', 'e', 'g'}) table[pair_index(dash, last)] |= kAskAssignment;
+        for (uint8_t any = 0; any < 32; ++any) table[pair_index(any, dash)] |= kAskAssignment;
+    }
     return table;
 }
 
@@ -203,8 +201,7 @@ inline constexpr AskTable kAsksFirst = make_asks_first();
 inline constexpr AskTable kAsksBehind = make_asks_behind();
 inline constexpr AskTable kAsksByUnit = make_asks_by_unit();
 inline constexpr std::array<uint32_t, 9> kAsksBySize = make_asks_by_size();
-inline constexpr std::array<uint8_t, 256> kLetterNumber = make_letter_numbers();
-inline constexpr std::array<uint32_t, 27 * 27> kAsksByLabel = make_asks_by_label();
+inline constexpr std::array<uint32_t, 1024> kAsksByLabel = make_asks_by_label();
 
 inline const uint8_t* behind_digits(const uint8_t* at) {
     unsigned count = 8;
@@ -212,30 +209,31 @@ inline const uint8_t* behind_digits(const uint8_t* at) {
     return at;
 }
 
-// What is left to ask of a place in text by the characters next to it, out of what is `allowed`; no branch depends on the text.
-inline uint32_t asks_at(const uint8_t* at, uint32_t allowed) {
-    const unsigned digits = leading_digits(load_eight(at));
-    uint8_t next = at[digits + (digits == 0)];
-    if (__builtin_expect(digits == 8, 0)) next = *behind_digits(at);
-    return allowed & kAsksHere[at[0]] & kAsksBefore[at[-1]] & kAsksFirst[at[-2]] & kAsksBehind[next] & kAsksBySize[digits];
+// What the label before a place allows. It stands behind one separator or none; behind more of them it is looked for, up to a few.
+inline uint32_t asks_by_label(const uint8_t* at) {
+    const uint8_t* label = at - is_separator(at[-1]);
+    if (__builtin_expect(is_separator(label[-1]), 0)) {
+        --label;
+        if (is_separator(label[-1])) --label;
+        if (is_separator(label[-1])) return kAskAnything;
+    }
+    return kAsksByLabel[pair_index(label[-2], label[-1])];
 }
 
-// What is left of that by the unit behind a number and the label before it, with what the label says.
-inline uint32_t asks_left(const uint8_t* at, uint32_t asks) {
-    if (asks & kAskByUnit) {
-        const uint8_t* const behind = behind_digits(at);
-        asks &= kAsksByUnit[behind[*behind == ' ']] | ~kAskByUnit;
-    }
-    if ((asks & kAskJob) && at[-2] != ']' && at[-3] != ']' && !is_blank(at[-3])) asks &= ~uint32_t{kAskJob};
-    if ((asks & (kAskByLabel | kAskDuration)) == 0) return asks;
-    // The label stands behind one to three separators; behind more it may be any.
-    const unsigned one = is_separator(at[-1]);
-    const unsigned two = one & static_cast<unsigned>(is_separator(at[-2]));
-    const unsigned three = two & static_cast<unsigned>(is_separator(at[-3]));
-    const unsigned four = three & static_cast<unsigned>(is_separator(at[-4]));
-    const uint8_t* const label = at - (one + two + three);
-    const uint32_t labelled = kAsksByLabel[kLetterNumber[label[-2]] * 27u + kLetterNumber[label[-1]]] | (0u - four);
-    return (asks & (labelled | ~kAskByLabel)) | (labelled & kLabelsDuration);
+// What is left to ask of a place where no number begins, out of what is `allowed`.
+inline uint32_t asks_of_mark(const uint8_t* at, uint32_t allowed) {
+    const uint32_t asks = allowed & kAsksHere[at[0]] & kAsksBefore[at[-1]] & kAsksBehind[at[1]] & ~kAskNumber;
+    return (asks & kAskAssignment) == 0 ? asks : asks & (asks_by_label(at) | ~kAskByLabel);
+}
+
+// What is left to ask of a number by its size, the characters next to it, the unit behind it and the label before it.
+inline uint32_t asks_of_number(const uint8_t* at, uint32_t allowed) {
+    const unsigned digits = leading_digits(load_eight(at));
+    const uint8_t* const behind = __builtin_expect(digits == 8, 0) ? behind_digits(at) : at + digits;
+    uint32_t asks = allowed & kAskNumber & kAsksBefore[at[-1]] & kAsksFirst[at[-2]] & kAsksBehind[*behind] & kAsksBySize[digits];
+    asks &= kAsksByUnit[behind[*behind == ' ']] | ~kAskByUnit;
+    const uint32_t labelled = asks_by_label(at);
+    return asks & (labelled | ~kAskByLabel);
 }
 
 }  // namespace loopguard

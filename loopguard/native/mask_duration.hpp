@@ -64,29 +64,17 @@ inline Duration read_duration(const TextView& text, size_t place) {
 
 inline size_t duration_end(const TextView& text, size_t place) { return read_duration(text, place).end; }
 
-// Whether the word that ends at `end` says that what follows was measured. How long something may take, or will take, is no
-// noise: a time-out, an expiry, a countdown.
-inline bool labels_duration(const TextView& text, size_t end, const Duration& duration) {
-    const size_t word = text.word_start(end);
-    if (text.is_one_of(word, end, {"took", "elapsed", "duration", "latency"})) return true;
-    if (names_measured_ms(text.data() + word, end - word)) return true;
-    if (text.is_one_of(word, end, {"real", "user", "sys"})) return opens_line(text, word);
-    const size_t before_end = text.blanks_start(word);
-    const size_t before = text.word_start(before_end);
-    const auto follows = [&](std::initializer_list<std::string_view> words) { return text.is_one_of(before, before_end, words); };
-    if (text.is_one_of(word, end, {"time"})) {
-        return opens_line(text, word) || follows({"total", "execution", "elapsed", "run", "running", "wall", "response", "build", "query", "cpu",
-                                                  "user", "system", "real", "processing", "compile", "test"});
+// Whether the label says that what follows was measured. How long something may take, or will take, is no noise: a time-out, an
+// expiry, a countdown.
+inline bool labels_duration(const TextView& text, const Word& label, const Duration& duration) {
+    if (label.roles & kMeasures) return true;
+    if (label.roles & kReports) return opens_line(text, label.start);
+    if (label.roles & (kSaysTime | kSaysIn)) {
+        const uint32_t before = Word(text, text.blanks_start(label.start)).roles;
+        if (label.roles & kSaysTime) return (before & kNamesTime) != 0 || opens_line(text, label.start);
+        return duration.precise ? (before & kIsAhead) == 0 : (before & kIsDone) != 0;
     }
-    if (!text.is_one_of(word, end, {"in"})) return false;
-    if (duration.precise) {
-        return !follows({"expires", "expire", "expiring", "retry", "retries", "retrying", "again", "resets", "reset", "arrives", "arriving", "due",
-                         "starts", "starting", "begins", "closes", "opens", "reconnecting", "waiting", "sleeping", "timeout", "departs"});
-    }
-    return follows({"passed", "failed", "skipped", "deselected", "xfailed", "xpassed", "warning", "warnings", "error", "errors", "test", "tests",
-                    "finished", "completed", "complete", "done", "ended", "exited", "succeeded", "success", "successfully", "built", "ran",
-                    "compiled", "executed", "loaded", "downloaded", "installed", "generated", "processed", "resolved", "added", "audited",
-                    "packages", "modules", "files"});
+    return names_measured_ms(text.data() + label.start, label.end - label.start);
 }
 
 // ok  <tab> package <tab> 0.005s

@@ -38,7 +38,7 @@ public:
         texts_.insert(texts_.end(), text, text + size);
         uint8_t* const own = texts_.data() + offset;
         if (fold_case) {
-            for (size_t i = 0; i < size; ++i) own[i] |= own[i] >= 'A' && own[i] <= 'Z' ? 0x20 : 0;
+            for (size_t i = 0; i < size; ++i) own[i] |= 0x20;
         }
         if (2 * (known_.size() + 1) > slots_.size()) spread(slots_.empty() ? 64 : slots_.size() * 2);
         const uint64_t hash = hash_of(own, size);
@@ -85,13 +85,16 @@ private:
         uint64_t hash = fold(reinterpret_cast<uintptr_t>(this) ^ 0x9E3779B97F4A7C15u, size);
         uint64_t word = 0;
         size_t at = 0;
-        for (; size - at >= 8; at += 8) {
+        for (; size - at > 8; at += 8) {
             std::memcpy(&word, text + at, 8);
             hash = fold(hash, word);
         }
-        if (at == size) return hash;
         word = 0;
-        for (; at < size; ++at) word = word << 8 | text[at];
+        if (size >= 8) {
+            std::memcpy(&word, text + size - 8, 8);
+        } else {
+            for (; at < size; ++at) word = word << 8 | text[at];
+        }
         return fold(hash, word);
     }
 

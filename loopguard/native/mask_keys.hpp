@@ -72,23 +72,38 @@ inline uint32_t key_kinds(const uint8_t* key, size_t size) {
     return names_technical_id(key, size) ? uint32_t{kTechnicalId} : 0;
 }
 
-// Pairs of letters in either case, by their numbers; 0 is no letter.
-using LetterPairs = std::array<bool, 27 * 27>;
+// A letter's number in either case, 27 for what may stand between letters, 0 for anything else.
+constexpr std::array<uint8_t, 256> make_letter_numbers() {
+    std::array<uint8_t, 256> table{};
+    for (int c = 'a'; c <= 'z'; ++c) table[c] = table[c - 32] = static_cast<uint8_t>(c - 'a' + 1);
+    table['_'] = table['-'] = 27;
+    return table;
+}
 
-constexpr LetterPairs make_pairs(std::string_view pairs, bool beside_no_letter) {
+inline constexpr std::array<uint8_t, 256> kLetterNumber = make_letter_numbers();
+
+using LetterPairs = std::array<bool, 1024>;
+
+constexpr LetterPairs make_pairs(std::string_view pairs) {
     LetterPairs table{};
-    for (size_t at = 0; at + 1 < pairs.size(); at += 3) table[(pairs[at] - 'a' + 1) * 27 + pairs[at + 1] - 'a' + 1] = true;
-    for (size_t i = 0; beside_no_letter && i < 27; ++i) table[i] = table[i * 27] = true;
+    const auto add = [&table](size_t first, size_t second) { table[first * 32 + second] = true; };
+    for (size_t at = 0; at + 1 < pairs.size(); at += 3) {
+        add(kLetterNumber[static_cast<uint8_t>(pairs[at])], kLetterNumber[static_cast<uint8_t>(pairs[at + 1])]);
+    }
+    for (size_t letter = 1; letter <= 27; ++letter) {
+        add(letter, 27);
+        add(27, letter);
+    }
     return table;
 }
 
 // How the keys end that `key_kinds` knows: pid elapsed ts retries _ms attempt retryCount startedAt retry attemptNumber timestamp epoch
 // now asOf time data blob duration latency nonce etag cursor token before offset.
-inline constexpr LetterPairs kKeyEndings = make_pairs("id ed ts es ms pt nt at ry er mp ch ow of me ta ob on cy ce ag or en re et", true);
+inline constexpr LetterPairs kKeyEndings = make_pairs("id ed ts es ms pt nt at ry er mp ch ow of me ta ob on cy ce ag or en re et");
 // And how those begin that may end in another way: elapsed latency.
-inline constexpr LetterPairs kKeyBeginnings = make_pairs("el la", true);
+inline constexpr LetterPairs kKeyBeginnings = make_pairs("el la");
 
-inline bool is_pair(const LetterPairs& pairs, const uint8_t* text) { return pairs[kLetterNumber[text[0]] * 27u + kLetterNumber[text[1]]]; }
+inline bool is_pair(const LetterPairs& pairs, const uint8_t* text) { return pairs[kLetterNumber[text[0]] * 32u + kLetterNumber[text[1]]]; }
 
 // The same from the cache, where most keys don't even get.
 inline uint32_t key_kinds(const uint8_t* key, size_t size, KeyCache& cache) {

@@ -1,7 +1,7 @@
 // Dates and clocks in text, and whether what stands round them says that they tell when something was written.
 #pragma once
 
-#include "mask_text.hpp"
+#include "mask_word.hpp"
 
 namespace loopguard {
 
@@ -61,22 +61,12 @@ inline bool opens_line(const TextView& text, size_t place) {
 }
 
 inline bool labels_moment(const TextView& text, size_t start) {
-    const size_t end = text.label_end(start);
-    const size_t word = text.word_start(end);
-    if (word == end) return false;
-    if (text.is_one_of(word, end, {"timestamp", "ts", "now", "started", "starting", "finished", "ended", "generated"})) {
-        return true;
-    }
-    const bool date = text.is_one_of(word, end, {"date"});
-    if (date && opens_line(text, word)) return true;
-    size_t before_end = word;
-    while (before_end > 0 && is_blank(text.before(before_end))) --before_end;
-    const size_t before = text.word_start(before_end);
-    if (date || text.is_one_of(word, end, {"at", "on", "time"})) {
-        return text.is_one_of(before, before_end,
-                               {"start", "started", "starting", "finished", "ended", "generated", "current"});
-    }
-    return text.is_one_of(word, end, {"of"}) && text.is_one_of(before, before_end, {"as"});
+    const Word label(text, text.label_end(start));
+    if (label.roles & kSaysMoment) return true;
+    if ((label.roles & kSaysDate) && opens_line(text, label.start)) return true;
+    if ((label.roles & (kJoinsMoment | kSaysOf)) == 0) return false;
+    const uint32_t before = Word(text, text.blanks_start(label.start)).roles;
+    return (label.roles & kSaysOf) ? (before & kSaysAs) != 0 : (before & kSaysHappened) != 0;
 }
 
 // A log line goes on behind its time; a value that is nothing but a time is data.

@@ -83,23 +83,21 @@ private:
 
     // A number with a label before it.
     bool labelled(size_t place, size_t end, uint32_t asks) {
-        const size_t label_end = text_.label_end(place);
-        const size_t label = text_.word_start(label_end);
-        const auto is = [&](std::initializer_list<std::string_view> words) { return text_.is_one_of(label, label_end, words); };
-        if ((asks & kAskProcess) && (is({"pid", "ppid"}) || (is({"process"}) && !is_counted(end)))) {
+        const Word label(text_, text_.label_end(place));
+        if ((asks & kAskProcess) && ((label.roles & kSaysProcess) || ((label.roles & kMaySayProcess) && !is_counted(end)))) {
             add(place, end, kProcessId);
             return true;
         }
-        if ((asks & kAskAttempt) && is({"attempt", "retry"})) {
+        if ((asks & kAskAttempt) && (label.roles & kSaysAttempt)) {
             add(place, end, kAttempt);
             return true;
         }
-        if ((asks & kAskShellLine) && shell_line(place, end, label)) return true;
-        if ((asks & kAskEpoch) && is_epoch(place, end) && is({"timestamp", "ts", "epoch", "time"})) {
+        if ((asks & kAskShellLine) && shell_line(place, end, label.start)) return true;
+        if ((asks & kAskEpoch) && is_epoch(place, end) && (label.roles & kSaysEpoch)) {
             add(place, text_.number_end(place), kEpoch);
             return true;
         }
-        return (asks & kAskBareDuration) && bare_duration(place, label, label_end);
+        return (asks & kAskBareDuration) && bare_duration(place, label);
     }
 
     // bash: line 33: at the start of a line, whose path may stand before the shell's name.
@@ -111,8 +109,7 @@ private:
         while (is_letter(text_.before(name))) --name;
         size_t start = name;
         while (is_word(text_.before(start)) || is_any(text_.before(start), "./-")) --start;
-        const bool shell = text_.is_one_of(name, colon - 1, {"sh", "bash", "zsh", "dash", "ksh", "csh", "ash", "fish"});
-        if (!shell || (start > 0 && text_.before(start) != '\n')) return false;
+        if (!(Word(text_, name, colon - 1).roles & kNamesShell) || (start > 0 && text_.before(start) != '\n')) return false;
         add(place, end, kShellLine);
         return true;
     }
@@ -123,10 +120,9 @@ private:
     }
 
     // elapsed: 12.5, execution_time_ms=2.1: the label is the unit.
-    bool bare_duration(size_t place, size_t label, size_t label_end) {
-        if (!is_any(text_.at(label_end), ":=\"")) return false;
-        const bool named = text_.is_one_of(label, label_end, {"duration", "elapsed", "latency"}) ||
-                           names_measured_ms(text_.data() + label, label_end - label);
+    bool bare_duration(size_t place, const Word& label) {
+        if (!is_any(text_.at(label.end), ":=\"")) return false;
+        const bool named = (label.roles & kSaysDuration) || names_measured_ms(text_.data() + label.start, label.end - label.start);
         const size_t end = text_.number_end(place);
         if (!named || is_word(text_.at(end)) || text_.at(end) == '.' || text_.at(end) == ':') return false;
         if (unit_end(text_, text_.at(end) == ' ' ? end + 1 : end) != (text_.at(end) == ' ' ? end + 1 : end)) return false;
@@ -229,15 +225,14 @@ private:
 
     // Elapsed: 00:01:02; and behind a speed, eta 00:05.
     bool counted(size_t place, uint32_t asks) {
-        const size_t label_end = text_.label_end(place);
-        const size_t label = text_.word_start(label_end);
+        const Word label(text_, text_.label_end(place));
         size_t end = text_.clock_end(place, false);
-        if ((asks & kAskElapsed) && end > place && !is_word(text_.at(end)) && text_.is_one_of(label, label_end, {"elapsed", "took", "duration"})) {
+        if ((asks & kAskElapsed) && end > place && !is_word(text_.at(end)) && (label.roles & kCountsUp)) {
             add(place, end, kDuration);
             return true;
         }
-        if (!(asks & kAskLeft) || !text_.is_one_of(label, label_end, {"eta"})) return false;
-        size_t before = label;
+        if (!(asks & kAskLeft) || !(label.roles & kSaysLeft)) return false;
+        size_t before = label.start;
         while (is_blank(text_.before(before)) || text_.before(before) == ',') --before;
         if (before == 0 || before != rate_end_) return false;
         if (end == place) end = duration_end(text_, place);
@@ -271,7 +266,7 @@ private:
         const Duration found = read_duration(text_, place);
         const size_t end = found.end;
         if (end == place || is_word(text_.at(end))) return false;
-        const bool labelled = (asks & kLabelsDuration) && is_separator(previous) && labels_duration(text_, text_.label_end(place), found);
+        const bool labelled = is_separator(previous) && labels_duration(text_, Word(text_, text_.label_end(place)), found);
         const bool framed = labelled || (previous == '(' && text_.at(end) == ')' && !found.coarse) || (is_blank(text_.at(end)) && text_.has(text_.skip_blanks(end), "elapsed")) ||
                             ends_go_test(text_, place, end, previous);
         if (framed) add(place, end, kDuration);

@@ -10,15 +10,17 @@ public:
     TextMasks(const uint8_t* text, size_t size, uint32_t mask, std::vector<Edit>& edits, Numbering& uuids, Numbering& ids)
         : NumberMasks(text, size, mask, edits), uuids_(uuids), ids_(ids) {}
 
-    // Asks about a place; `asks` is what is left to ask.
-    void ask(size_t place, uint32_t asks) {
-        if (place < resume_) return;
-        asks = asks_left(text_.data() + place, asks);
-        if (asks & kAskNumber) {
-            if (text_.at(place + 8) == '-') at_uuid(place);
+    // Asks about a place that is not decided yet, out of what is `allowed`.
+    void ask(size_t place, uint32_t allowed) {
+        const uint8_t* const at = text_.data() + place;
+        if (is_digit(*at)) {
+            const uint32_t asks = asks_of_number(at, allowed);
+            if (asks == 0) return;
+            if (at[8] == '-') at_uuid(place);
             if (place >= resume_) at_number(place, asks);
             return;
         }
+        const uint32_t asks = asks_of_mark(at, allowed);
         if (asks & kAskBlanks) return at_blanks(place);
         if (asks & kAskAssignment) return at_assignment(place);
         if (asks & kAskPath) at_path(place);

@@ -66,29 +66,25 @@ inline uint32_t hints32(const uint8_t* text) {
 
 inline uint64_t hints64(const uint8_t* text) { return hints32(text) | static_cast<uint64_t>(hints32(text + 32)) << 32; }
 
+// Of 64 places from `start` on those that are not before `place`.
+inline uint64_t behind(size_t place, size_t start) {
+    if (place <= start) return ~uint64_t{0};
+    return place - start < 64 ? ~uint64_t{0} << (place - start) : 0;
+}
+
 // Asks the masks about every place of text[0, size), which has a zero before and behind it, and of which [-32, size + 96) may
-// be read; `allowed` are the questions that the mask allows. First what is left to ask of each place, without a branch, since
-// none could be foreseen; then the few places where something is.
+// be read; `allowed` are the questions that the mask allows. What is decided already is passed over.
 inline void scan_text(const uint8_t* text, size_t size, TextMasks& masks, uint32_t allowed) {
-    constexpr size_t kStretch = 512;
-    struct {
-        uint32_t offset;
-        uint32_t asks;
-    } left[kStretch];
-    for (size_t stretch = 0; stretch < size; stretch += kStretch) {
-        const size_t end = std::min(size, stretch + kStretch);
-        size_t count = 0;
-        for (size_t start = stretch; start < end; start += 64) {
-            uint64_t all = hints64(text + start);
-            if (end - start < 64) all &= (uint64_t{1} << (end - start)) - 1;
-            for (; all != 0; all &= all - 1) {
-                const uint8_t* const at = text + start + __builtin_ctzll(all);
-                const uint32_t asks = asks_at(at, allowed);
-                left[count] = {static_cast<uint32_t>(at - text - stretch), asks};
-                count += asks != 0;
-            }
+    for (size_t start = 0; start < size; start += 64) {
+        uint64_t left = hints64(text + start);
+        if (size - start < 64) left &= (uint64_t{1} << (size - start)) - 1;
+        for (size_t decided = masks.resume();; decided = masks.resume()) {
+            left &= behind(decided, start);
+            if (left == 0) break;
+            const size_t place = start + static_cast<size_t>(__builtin_ctzll(left));
+            left &= left - 1;
+            masks.ask(place, allowed);
         }
-        for (size_t i = 0; i < count; ++i) masks.ask(stretch + left[i].offset, left[i].asks);
     }
     masks.at_end();
 }

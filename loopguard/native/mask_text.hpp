@@ -38,6 +38,16 @@ inline uint64_t not_hex(uint64_t word) {
     return not_digits & not_letters & 0x8080808080808080u;
 }
 
+// Of eight characters those that are no letters, digits or underscores, a bit each.
+inline uint64_t not_word(uint64_t word) {
+    const uint64_t values = word ^ 0x3030303030303030u;
+    const uint64_t not_digits = (values + 0x7676767676767676u) | values;
+    const uint64_t letters = ((word | 0x2020202020202020u) ^ 0x6060606060606060u) & 0x7F7F7F7F7F7F7F7Fu;  // a is 1
+    const uint64_t not_letters = ~(letters + 0x7F7F7F7F7F7F7F7Fu) | (letters + 0x6565656565656565u) | word;
+    const uint64_t not_underscores = ((word ^ 0x5F5F5F5F5F5F5F5Fu) & 0x7F7F7F7F7F7F7F7Fu) + 0x7F7F7F7F7F7F7F7Fu;
+    return not_digits & not_letters & (not_underscores | word) & 0x8080808080808080u;
+}
+
 // Eight characters, digits where the pattern has zeros, and else the pattern's own.
 class Pattern {
 public:
@@ -105,17 +115,6 @@ public:
     bool ends_before(size_t place, const char (&what)[kSize]) const {
         return std::memcmp(text_ + place - (kSize - 1), what, kSize - 1) == 0;
     }
-    // Whether one of the words stands at [start, end), in any case; the words are lower-case.
-    bool is_one_of(size_t start, size_t end, std::initializer_list<std::string_view> words) const {
-        for (const std::string_view word : words) {
-            if (word.size() != end - start || lower(text_[start]) != static_cast<uint8_t>(word[0])) continue;
-            size_t same = 0;
-            while (same < word.size() && lower(text_[start + same]) == static_cast<uint8_t>(word[same])) ++same;
-            if (same == word.size()) return true;
-        }
-        return false;
-    }
-
     size_t skip_digits(size_t place) const {
         unsigned count = 8;
         for (; count == 8; place += count) count = leading_digits(load_eight(text_ + place));
@@ -147,8 +146,10 @@ public:
         return place;
     }
     size_t word_start(size_t end) const {
-        while (is_word(before(end))) --end;
-        return end;
+        for (;; end -= 8) {
+            const uint64_t others = not_word(load_eight(text_ + end - 8));
+            if (others != 0) return end - static_cast<size_t>(__builtin_clzll(others)) / 8;
+        }
     }
     size_t line_start(size_t place) const {
         while (place > 0 && text_[place - 1] != '\n') --place;
@@ -228,8 +229,6 @@ public:
     }
 
 private:
-    static uint8_t lower(uint8_t c) { return is_letter(c) ? c | 0x20 : c; }
-
     const uint8_t* text_;
     size_t size_;
 };

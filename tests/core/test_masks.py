@@ -77,6 +77,8 @@ def test_left_alone(value: object) -> None:
         ("100 KiB/s eta 00:05", "<progress> eta <progress>"),
         ("1.2 MB/s, ETA 5s", "<progress>, ETA <progress>"),
         ("solving: \\ ", "solving: <progress>"),
+        ('{"request_id_": abc}', '{"request_id_": <id:1>}'),
+        ("trace-i-d=abc", "trace-i-d=<id:1>"),
         ("10:30:05 PM up 3 days", "<time> PM up 3 days"),
         ("abcdef\rxy", "xycdef"),
         ("10%\r20%\rdone", "done"),
