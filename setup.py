@@ -111,6 +111,7 @@ setup(
             ),
             Extension("loopguard._pack", ["loopguard/_pack.pyx"], language="c++"),
             Extension("loopguard._wire", ["loopguard/_wire.pyx"], language="c++"),
+            Extension("loopguard._intake", ["loopguard/_intake.pyx"], language="c++"),
         ]
     ),
 )

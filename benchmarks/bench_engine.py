@@ -32,6 +32,8 @@ PAGE = 4096
 class Prepared:
     """Hands out prints made before, so that what is measured is the engine."""
 
+    readers = None
+
     def __init__(self, calls: dict[bytes, CallPrint], outcomes: dict[bytes, OutcomePrint]) -> None:
         self._calls = calls
         self._outcomes = outcomes

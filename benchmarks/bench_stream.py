@@ -113,15 +113,18 @@ async def reconnect(count: int) -> None:
 
 
 def where() -> None:
-    """Play messages of 64 calls and outcomes through the conversation in this process, with and without the engine."""
-    whole = fastest()
+    """Play messages of 64 calls and outcomes through the conversation in this process, and again all the long way.
+
+    The latter with and without the engine.
+    """
+    short, whole = fastest(), fastest(short=False)
     answer, Run.answer = Run.answer, answer_at_once  # type: ignore[method-assign, assignment]  # to see what is left without it
     try:
-        wire = fastest()
+        wire = fastest(short=False)
     finally:
         Run.answer = answer  # type: ignore[method-assign]  # as above
     print(
-        f"a call and its outcome: {whole:.1f} us;"
+        f"a call and its outcome: {short:.1f} us; the long way {whole:.1f},"
         f" protocol and translation {wire:.1f} of them, engine {whole - wire:.1f}"
     )
 
@@ -130,7 +133,7 @@ def answer_at_once(_run: Run, _frame: Any, _at: float | None = None) -> str:
     return "c1"
 
 
-def fastest(messages: int = 120, at_once: int = 4) -> float:
+def fastest(messages: int = 120, at_once: int = 4, *, short: bool = True) -> float:
     class Silent:
         def say(self, *_: object) -> None: ...
 
@@ -141,6 +144,9 @@ def fastest(messages: int = 120, at_once: int = 4) -> float:
     conversation = ManyConversation(sessions, limits, "", Silent())
     frames = Frames(Load(many=True, streams=1, size=64, seconds=0), 0)
     conversation.receive(frames.opening())
+    if not short:
+        for session in sessions:
+            session.run._readers = None
     sent = [frames.next()[0] for _ in range(messages)]
     best = float("inf")
     for first in range(0, messages, at_once):

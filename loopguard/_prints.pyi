@@ -1,11 +1,18 @@
 """Calls and outcomes as the engine compares them, and the short way from bytes to most of them."""
 
 from collections.abc import Iterable
-from typing import Self, final
+from typing import Final, Self, final
+
+from typing_extensions import disjoint_base
 
 from loopguard._core import Names, Ring, Values
+from loopguard.calls import OpenCalls
 from loopguard.fingerprints.prints import Kind
+from loopguard.guards.compaction import CompactionWindow
 from loopguard.guards.identical_error import WaitingBatch
+from loopguard.verdicts import Abort
+
+__pyx_capi__: Final[dict[str, object]]
 
 @final
 class CallPrint:
@@ -54,8 +61,34 @@ class OpenCall:
         self, call: CallPrint, number: int | None, batch: WaitingBatch | None = None, place: int = 0
     ) -> None: ...
 
-def append_unless(history: Ring, call: CallPrint, call_id: str, reached: int) -> int: ...
 def settle(history: Ring, number: int, printed: OutcomePrint) -> bool: ...
+
+@final
+class Readers:
+    calls: dict[str, CallReader | None]
+    outcomes: dict[tuple[str, str], OutcomeReader | None]
+
+@disjoint_base
+class Streak:
+    streak: int
+    batch: WaitingBatch | None
+
+@disjoint_base
+class RunState:
+    closed: bool
+    touched: float
+    calls_asked: int
+    _next_number: int
+    _open: OpenCalls
+    _abort: Abort | None
+    _compaction: CompactionWindow | None
+    _history: Ring | None
+    _errors: Streak
+    _readers: Readers | None
+    _quiet_below: int
+
+def admit(run: RunState, call_id: str, call: CallPrint) -> str | None: ...
+def report(run: RunState, call_id: str, call: OpenCall, printed: OutcomePrint) -> bool: ...
 
 @final
 class CallReader:

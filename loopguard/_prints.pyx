@@ -7,6 +7,9 @@ answer `None`, and the long way decides. What is plain, and what counts of it, c
 """
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.dict cimport PyDict_DelItem, PyDict_GetItemWithError, PyDict_Next, PyDict_SetItem, PyDict_Size
+from cpython.object cimport PyObject
+from cpython.unicode cimport PyUnicode_FromFormat
 from libc.stdint cimport uint8_t, uint64_t
 from libcpp.string cimport string
 from libcpp.string_view cimport string_view
@@ -24,6 +27,9 @@ cdef bytes ACTION = b'"action"'
 cdef int OPAQUE = <int>native.kOpaque
 
 cdef enum:
+    # How many calls may be open, as in `loopguard.calls`.
+    OPEN_CALLS = 1024
+    DONE = 1
     # Places of a result's parts, as `_core.read_result` returns them.
     WHOLE = 1
     DETAILS = 4
@@ -40,13 +46,6 @@ cdef class CallPrint:
     `action` is the arguments' top-level string of that name (of a call sent as digest: what the client said), `digest`
     16 bytes, `flags` those of the arguments.
     """
-    cdef public str tool
-    cdef public bytes digest
-    cdef public bint poll
-    cdef public bint wait
-    cdef public bint send
-    cdef public str action
-    cdef public int flags
 
     def __init__(self, str tool, bytes digest, bint poll, bint wait, bint send, str action, int flags):
         self.tool = tool
@@ -68,15 +67,6 @@ cdef class OutcomePrint:
     `missing_tool` is empty where no tool was missing; `stripped` names volatile keys and kinds of text that were left
     out of the digest, `moving` those that the identity leaves out besides.
     """
-    cdef public object kind
-    cdef public bytes digest
-    cdef public bint failed
-    cdef public bint stuck
-    cdef public bytes identity
-    cdef public str missing_tool
-    cdef public int flags
-    cdef public tuple stripped
-    cdef public tuple moving
 
     def __init__(
         self, kind, bytes digest=None, bint failed=False, bint stuck=False, bytes identity=None, str missing_tool="",
@@ -100,10 +90,6 @@ cdef class OpenCall:
     `number` is its record's in the history, `None` if the call was blocked. `place` is its place in `batch`, where it
     has one that keeps order.
     """
-    cdef public CallPrint print
-    cdef public object number
-    cdef public object batch
-    cdef public int place
 
     def __init__(self, CallPrint call not None, number, batch=None, int place=0):
         self.print = call
@@ -112,16 +98,12 @@ cdef class OpenCall:
         self.place = place
 
 
-def append_unless(Ring history not None, CallPrint call not None, str call_id not None, Py_ssize_t reached):
-    """Append a call without outcome and return its number, or 0 and append nothing if a count reaches `reached`."""
-    cdef _history.Survey found
-    if history.look(call.tool, call.digest, call.tool == "exec", reached, &found):
-        return 0
-    return history.add(call.tool, call.digest, call_id, 0)
-
-
 def settle(Ring history not None, uint64_t number, OutcomePrint printed not None):
     """Write an outcome into the record of that number; False if it has left the history."""
+    return write_print(history, number, printed)
+
+
+cdef bint write_print(Ring history, uint64_t number, OutcomePrint printed) except -1:
     cdef tuple stripped = ()
     if printed.stripped or printed.moving:
         stripped = (printed.stripped, printed.moving)
@@ -132,18 +114,118 @@ def settle(Ring history not None, uint64_t number, OutcomePrint printed not None
 
 
 @cython.final
+cdef class Readers:
+    """What a fingerprinter reads calls by, by the names they were asked under, and outcomes, by (tool, action).
+
+    `None` stands for what only the long way can read.
+    """
+
+    def __cinit__(self):
+        self.calls = {}
+        self.outcomes = {}
+
+
+cdef class Streak:
+    """What every outcome asks a guard: how long a streak stands, and the batch whose order it still keeps."""
+
+    def __cinit__(self):
+        self.streak = 0
+
+
+cdef class RunState:
+    """What of a run every frame touches, in fields, for the steps below and for the short way of whole frames.
+
+    `_quiet_below` is the count that a call has to reach for anybody to have something to say about it, 0 if that can't
+    be told. Where `_readers` is `None` there is no short way.
+    """
+
+    def __cinit__(self):
+        self._next_number = 1
+
+
+cdef str may_admit(RunState run, str call_id, CallPrint call):
+    """Return the id of a call that can be admitted with nothing to say of it, `None` for the long way to decide.
+
+    Changes nothing.
+    """
+    cdef _history.Survey found
+    if run.closed or run._abort is not None or run._errors.batch is not None or call.flags:
+        return None
+    if not call_id:
+        call_id = PyUnicode_FromFormat("c%zd", run._next_number)
+    if PyDict_GetItemWithError(run._open, call_id) is not NULL or PyDict_Size(run._open) >= OPEN_CALLS:
+        return None
+    if run._history is not None:
+        if not run._quiet_below:
+            return None
+        if run._history.look(call.tool, call.digest, call.tool == "exec", run._quiet_below, &found):
+            return None
+    return call_id
+
+
+cdef int add_call(RunState run, str call_id, CallPrint call, bint numbered) except -1:
+    """Add a call that may be admitted to the run's history and its open calls."""
+    cdef OpenCall added = OpenCall.__new__(OpenCall)
+    added.print = call
+    added.number = 0 if run._history is None else run._history.add(call.tool, call.digest, call_id, 0)
+    PyDict_SetItem(run._open, call_id, added)
+    run._next_number += numbered
+    run.calls_asked += 1
+    return 0
+
+
+def admit(RunState run not None, str call_id not None, CallPrint call not None):
+    """Admit a call, the only one of its batch, and return its id; `None`, and nothing done, for the long way to decide.
+
+    Nearly all batches are of one call of which there is nothing to say.
+    """
+    cdef str given = may_admit(run, call_id, call)
+    if given is not None:
+        add_call(run, given, call, not call_id)
+    return given
+
+
+cdef str oldest_admitted(RunState run):
+    """Return the id of the open call that was admitted first, `None` if there is none."""
+    cdef PyObject* key = NULL
+    cdef PyObject* call = NULL
+    cdef Py_ssize_t place = 0
+    while PyDict_Next(run._open, &place, &key, &call):
+        if (<OpenCall>call).number is not None:
+            return <str>key
+    return None
+
+
+cdef OpenCall open_call(RunState run, str call_id):
+    """Return an open call, `None` if there is none of this id."""
+    cdef PyObject* found = PyDict_GetItemWithError(run._open, call_id)
+    return None if found is NULL else <OpenCall>found
+
+
+def report(RunState run not None, str call_id not None, OpenCall call not None, OutcomePrint printed not None):
+    """Take the outcome of an open call if it says nothing to any guard; false, and nothing done, where it may."""
+    return report_plain(run, call_id, call, printed)
+
+
+cdef bint report_plain(RunState run, str call_id, OpenCall call, OutcomePrint printed) except -1:
+    if (
+        run.closed or run._abort is not None or run._compaction is not None or run._errors.streak
+        or call.batch is not None or call.number is None or printed.failed or printed.flags or <int>printed.kind != DONE
+    ):
+        return False
+    if run._history is not None and not write_print(run._history, call.number, printed):
+        return False
+    PyDict_DelItem(run._open, call_id)
+    return True
+
+
+@cython.final
 cdef class CallReader:
     """Makes the prints of one tool's calls.
 
     Whether they are polls or sends is the tool's or its actions'. Arguments that mention one of the names `dropped`
     are for the long way.
     """
-    cdef str tool
-    cdef bint poll
-    cdef bint send
-    cdef frozenset poll_actions
-    cdef frozenset send_actions
-    cdef Names dropped
 
     def __cinit__(
         self, str tool not None, bint poll, frozenset poll_actions not None, bint send, frozenset send_actions not None,
@@ -158,14 +240,16 @@ cdef class CallReader:
 
     def print(self, bytes args not None):
         """Return the print of a call with these arguments, or `None` for the long way to decide."""
+        return self.read(<const uint8_t*>PyBytes_AS_STRING(args), PyBytes_GET_SIZE(args))
+
+    cdef CallPrint read(self, const uint8_t* data, Py_ssize_t size):
         cdef outcome.Span text
         cdef str action = ""
         cdef bytes digest
         cdef int flags = OPAQUE
-        cdef const uint8_t* data = <const uint8_t*>PyBytes_AS_STRING(args)
         cdef native.Arena* arena = native.lease_arena()
         try:
-            if write(arena[0], data, PyBytes_GET_SIZE(args), 0, 0, NULL, False):
+            if write(arena[0], data, size, 0, 0, NULL, False):
                 text = outcome.Span(<const char*>arena.text, <const char*>arena.text + arena.size)
                 if self.dropped is not None:
                     for name in self.dropped.views:
@@ -176,7 +260,7 @@ cdef class CallReader:
                 digest = digest_result(arena[0])
                 flags = <int>arena.flags
             else:
-                digest = digest_bytes(data, PyBytes_GET_SIZE(args), native.kOpaqueSeed)
+                digest = digest_bytes(data, size, native.kOpaqueSeed)
         finally:
             native.return_arena(arena)
         cdef CallPrint made = CallPrint.__new__(CallPrint)
@@ -258,11 +342,6 @@ cdef class OutcomeReader:
     `done` is the kind that they get. The cases of a shape are asked in order. A result for which one of the `vetoes`
     (lists of conditions) holds is for the long way.
     """
-    cdef object done
-    cdef Names names
-    cdef tuple vetoes
-    cdef tuple shaped
-    cdef tuple plain
 
     def __cinit__(self, done, Names names not None, vetoes, shaped, plain):
         self.done = done
@@ -273,80 +352,84 @@ cdef class OutcomeReader:
 
     def print(self, bytes result not None):
         """Return the print of an outcome with this result, or `None` for the long way to decide."""
+        return self.read(<const uint8_t*>PyBytes_AS_STRING(result), PyBytes_GET_SIZE(result))
+
+    cdef OutcomePrint read(self, const uint8_t* data, Py_ssize_t size):
         cdef native.Arena* arena = native.lease_arena()
-        cdef const uint8_t* data = <const uint8_t*>PyBytes_AS_STRING(result)
         try:
-            if not write(arena[0], data, PyBytes_GET_SIZE(result), 0, 0, NULL, False):
+            if not write(arena[0], data, size, 0, 0, NULL, False):
                 return None
-            return self.read(arena[0])
+            return judge(self, arena[0])
         finally:
             native.return_arena(arena)
 
-    cdef OutcomePrint read(self, native.Arena& arena):
-        cdef outcome.Result result
-        cdef vector[outcome.Span] parts, picked
-        cdef outcome.Span whole = outcome.Span(<const char*>arena.text, <const char*>arena.text + arena.size)
-        cdef bytes no_details = b"{}"
-        outcome.read_result(whole, result)
-        if result.is_error:
-            return None
-        if result.shaped:
-            if result.details.begin == result.details.end:
-                result.details = span_of(no_details)
-            outcome.pick(result.details, self.names.views, picked)
-        else:
-            picked.resize(self.names.views.size())
-        parts.resize(PICKED)
-        parts[WHOLE] = whole
-        if result.shaped:
-            parts[DETAILS] = result.details
-            parts[TEXT] = outcome.Span(result.text.data(), result.text.data() + result.text.size())
-        parts.insert(parts.end(), picked.begin(), picked.end())
-        if result.shaped:
-            for conditions in self.vetoes:
-                if all_hold(<tuple>conditions, parts):
-                    return None
-        cdef Case case
-        for case in self.shaped if result.shaped else self.plain:
-            if all_hold(case.conditions, parts):
-                return self.settle(case, parts, <int>arena.flags)
-        return None
 
-    cdef OutcomePrint settle(self, Case case, vector[outcome.Span]& parts, int flags):
-        cdef Values values = case.values
-        cdef string text
-        cdef outcome.Span code
-        cdef list stripped = None
-        cdef size_t index
-        if values is None:
-            return None
-        if case.identity:
-            code = parts[values.readings[EXIT_CODE].place]
-            # Everything but a code of 0 or none may be a failure.
-            if not is_text(code, b"0") and not is_text(code, b"null") and code.begin != code.end:
+cdef OutcomePrint judge(OutcomeReader reader, native.Arena& arena):
+    cdef outcome.Result result
+    cdef vector[outcome.Span] parts, picked
+    cdef outcome.Span whole = outcome.Span(<const char*>arena.text, <const char*>arena.text + arena.size)
+    cdef bytes no_details = b"{}"
+    outcome.read_result(whole, result)
+    if result.is_error:
+        return None
+    if result.shaped:
+        if result.details.begin == result.details.end:
+            result.details = span_of(no_details)
+        outcome.pick(result.details, reader.names.views, picked)
+    else:
+        picked.resize(reader.names.views.size())
+    parts.resize(PICKED)
+    parts[WHOLE] = whole
+    if result.shaped:
+        parts[DETAILS] = result.details
+        parts[TEXT] = outcome.Span(result.text.data(), result.text.data() + result.text.size())
+    parts.insert(parts.end(), picked.begin(), picked.end())
+    if result.shaped:
+        for conditions in reader.vetoes:
+            if all_hold(<tuple>conditions, parts):
                 return None
-        text.push_back(<char>case.tag)
-        text.push_back(c"[")
-        for index in range(values.readings.size()):
-            if index:
-                text.push_back(c",")
-            append_value(text, values, index, parts)
-        text.push_back(c"]")
-        if outcome.mentions(outcome.Span(text.data(), text.data() + text.size()), view_of(NONCE_START)):
+    cdef Case case
+    for case in reader.shaped if result.shaped else reader.plain:
+        if all_hold(case.conditions, parts):
+            return settle_by(reader, case, parts, <int>arena.flags)
+    return None
+
+
+cdef OutcomePrint settle_by(OutcomeReader reader, Case case, vector[outcome.Span]& parts, int flags):
+    cdef Values values = case.values
+    cdef string text
+    cdef outcome.Span code
+    cdef list stripped = None
+    cdef size_t index
+    if values is None:
+        return None
+    if case.identity:
+        code = parts[values.readings[EXIT_CODE].place]
+        # Everything but a code of 0 or none may be a failure.
+        if not is_text(code, b"0") and not is_text(code, b"null") and code.begin != code.end:
             return None
-        for place, name in values.left_out:
-            if parts[<size_t>place].begin != parts[<size_t>place].end:
-                stripped = [] if stripped is None else stripped
-                stripped.append(name)
-        cdef OutcomePrint made = OutcomePrint.__new__(OutcomePrint)
-        made.kind = self.done
-        made.digest = digest_bytes(<const uint8_t*>text.data(), text.size(), 0)
-        made.stuck = case.stuck
-        made.missing_tool = ""
-        made.flags = flags
-        made.stripped = () if stripped is None else tuple(dict.fromkeys(stripped))
-        made.moving = ()
-        return made
+    text.push_back(<char>case.tag)
+    text.push_back(c"[")
+    for index in range(values.readings.size()):
+        if index:
+            text.push_back(c",")
+        append_value(text, values, index, parts)
+    text.push_back(c"]")
+    if outcome.mentions(outcome.Span(text.data(), text.data() + text.size()), view_of(NONCE_START)):
+        return None
+    for place, name in values.left_out:
+        if parts[<size_t>place].begin != parts[<size_t>place].end:
+            stripped = [] if stripped is None else stripped
+            stripped.append(name)
+    cdef OutcomePrint made = OutcomePrint.__new__(OutcomePrint)
+    made.kind = reader.done
+    made.digest = digest_bytes(<const uint8_t*>text.data(), text.size(), 0)
+    made.stuck = case.stuck
+    made.missing_tool = ""
+    made.flags = flags
+    made.stripped = () if stripped is None else tuple(dict.fromkeys(stripped))
+    made.moving = ()
+    return made
 
 
 cdef inline outcome.Span span_of(bytes text):

@@ -3,80 +3,27 @@
 """The few messages that make up nearly all traffic, decoded and encoded without an object a field.
 
 Calls and outcomes in the plain encoding that every generator writes (each field once, none unknown) are read here; for
-anything else the functions answer `None`, and protobuf decides. Linear in the bytes; no state.
+anything else the functions answer `None`, and protobuf decides. Linear in the bytes; no state but shared answers.
 """
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.type cimport PyType_GenericNew
-from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.string cimport memcpy
+from libc.stdint cimport uint64_t
 
 from loopguard.model import Call, CallBatch, Outcome, Status
 
-ctypedef const unsigned char* Bytes
-
 cdef enum:
     DIGEST_BYTES = 16
-    VARINT_BYTES = 10
-    DELIMITED = 2
     # No server allows larger batches; one that is larger is left to `measure_frame` to count.
     CALLS_MAX = 1024
-    # Tags: field number times 8, plus 2 for what has a length.
-    SEQ = 0x08
-    AT = 0x12
-    CALLS = 0x22
-    OUTCOME = 0x2A
-    HISTORY = 0x32
-    FIRST = 0x0A
-    SECOND = 0x12
-    THIRD = 0x1A
-    FOURTH = 0x22
-    FIFTH = 0x2A
-    SIXTH = 0x32
-    FIRST_NUMBER = 0x08
-    SECOND_NUMBER = 0x10
+    # Which bodies are shared: those for ids as short as this, and how many.
+    SHARED_LENGTH = 5
+    SHARED_MOST = 10_000
 
 # By the numbers of `loopguard.v1.Status`; 0 is none. PENDING, the last one, is refused in an outcome.
 cdef tuple STATUSES = (
     None, Status.OK, Status.ERROR, Status.UNKNOWN_TOOL, Status.INVALID_ARGUMENTS, Status.DENIED, Status.LOOP_VETO,
     Status.CANCELLED,
 )
-
-
-cdef struct Span:
-    Bytes at
-    Bytes end
-
-
-cdef inline bint read_varint(Span* span, uint64_t* value) noexcept nogil:
-    cdef uint64_t byte, number = 0
-    cdef int shift = 0
-    while span.at < span.end and shift < 7 * VARINT_BYTES:
-        byte = span.at[0]
-        span.at += 1
-        # The tenth byte has room for one bit; protobuf drops the others, which no generator writes.
-        if shift == 63 and byte > 1:
-            return False
-        number |= (byte & 127) << shift
-        if byte < 128:
-            value[0] = number
-            return True
-        shift += 7
-    return False
-
-
-cdef inline bint read_span(Span* span, Span* inner) noexcept nogil:
-    cdef uint64_t size = 0
-    if not read_varint(span, &size) or size > <uint64_t> (span.end - span.at):
-        return False
-    inner.at = span.at
-    inner.end = span.at + size
-    span.at = inner.end
-    return True
-
-
-cdef inline object to_text(Span* span):
-    return PyUnicode_DecodeUTF8(<const char*> span.at, span.end - span.at, NULL)
 
 
 cdef inline object to_bytes(Span* span):
@@ -203,27 +150,6 @@ cdef object read_outcome(Span* span):
     outcome.error = error
     outcome.private = private
     return outcome
-
-
-cdef bint read_duration(Span* span, double* seconds_out) noexcept nogil:
-    cdef uint64_t seconds = 0, nanos = 0
-    cdef unsigned tag, seen = 0
-    while span.at < span.end:
-        tag = span.at[0]
-        span.at += 1
-        if seen & tag:
-            return False
-        seen |= tag
-        if tag == FIRST_NUMBER:
-            if not read_varint(span, &seconds):
-                return False
-        elif tag == SECOND_NUMBER:
-            if not read_varint(span, &nanos):
-                return False
-        else:
-            return False
-    seconds_out[0] = <double> <int64_t> seconds + <double> <int32_t> nanos / 1e9
-    return True
 
 
 cdef object read_frame(Span* span):
@@ -359,13 +285,6 @@ def measure_frame(bytes data not None):
     return seq, calls, records
 
 
-cdef Span span_of(bytes data):
-    cdef Span span
-    span.at = <Bytes> PyBytes_AS_STRING(data)
-    span.end = span.at + PyBytes_GET_SIZE(data)
-    return span
-
-
 def scan_frame(bytes data not None):
     """Decode a `GuardRequest` of calls or an outcome to (seq, at, frame), or return `None` for protobuf to decide."""
     cdef Span span = span_of(data)
@@ -421,28 +340,6 @@ cdef object frame_or_decoded(Span part, object decode):
     return frame
 
 
-cdef inline Py_ssize_t varint_size(uint64_t number) noexcept nogil:
-    cdef Py_ssize_t size = 1
-    while number >= 128:
-        number >>= 7
-        size += 1
-    return size
-
-
-cdef inline unsigned char* put_varint(unsigned char* out, uint64_t number) noexcept nogil:
-    while number >= 128:
-        out[0] = number & 127 | 128
-        number >>= 7
-        out += 1
-    out[0] = number
-    return out + 1
-
-
-cdef inline unsigned char* put_bytes(unsigned char* out, const char* data, Py_ssize_t size) noexcept nogil:
-    memcpy(out, data, size)
-    return out + size
-
-
 def encode_answer(uint64_t seq, uint64_t acked_seq, uint64_t durable_seq, bytes body not None):
     """Put the numbers of a `GuardResponse` before its encoded answer."""
     cdef Py_ssize_t size = PyBytes_GET_SIZE(body)
@@ -453,13 +350,13 @@ def encode_answer(uint64_t seq, uint64_t acked_seq, uint64_t durable_seq, bytes 
     head += 1 + varint_size(durable_seq) if durable_seq else 0
     answer = PyBytes_FromStringAndSize(NULL, head + size)
     out = <unsigned char*> PyBytes_AS_STRING(answer)
-    out[0] = 0x08
+    out[0] = FIRST_NUMBER
     out = put_varint(out + 1, seq)
     if acked_seq:
-        out[0] = 0x10
+        out[0] = SECOND_NUMBER
         out = put_varint(out + 1, acked_seq)
     if durable_seq:
-        out[0] = 0x18
+        out[0] = THIRD_NUMBER
         out = put_varint(out + 1, durable_seq)
     put_bytes(out, PyBytes_AS_STRING(body), size)
     return answer
@@ -487,8 +384,7 @@ def encode_run(str run_id not None, list items not None):
     return message
 
 
-def encode_allow(str call_id not None, bint batch):
-    """Encode the answer to an outcome, or to a batch of one call, that says ALLOW and nothing else."""
+cdef bytes encode_allow(str call_id, bint batch):
     cdef bytes name = call_id.encode()
     cdef Py_ssize_t length = PyBytes_GET_SIZE(name)
     cdef Py_ssize_t verdict = 3 + varint_size(length) + length
@@ -505,6 +401,28 @@ def encode_allow(str call_id not None, bint batch):
     out = put_bytes(out, PyBytes_AS_STRING(name), length)
     out[0] = 0x10
     out[1] = 1
+    return body
+
+
+# The bodies for short ids, which are the same in many runs (`c1`, `c2`, …): stored answers of all runs share them.
+cdef dict SHARED_CALLS = {}
+cdef dict SHARED_OUTCOMES = {}
+
+
+cpdef bytes allowed_call_body(str call_id):
+    """Encode the answer to a batch of one call that is allowed with nothing to say of it."""
+    return SHARED_CALLS.get(call_id) or shared_body(call_id, SHARED_CALLS, True)
+
+
+cpdef bytes allowed_outcome_body(str call_id):
+    """Encode the answer to an outcome of which there is nothing to say."""
+    return SHARED_OUTCOMES.get(call_id) or shared_body(call_id, SHARED_OUTCOMES, False)
+
+
+cdef bytes shared_body(str call_id, dict shared, bint batch):
+    cdef bytes body = encode_allow(call_id, batch)
+    if len(call_id) <= SHARED_LENGTH and len(shared) < SHARED_MOST:
+        shared[call_id] = body
     return body
 
 

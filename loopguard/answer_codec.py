@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from google.rpc import error_details_pb2, status_pb2  # type: ignore[import-untyped] # stubs, but no py.typed
 
-from loopguard._wire import encode_allow
+from loopguard._wire import allowed_call_body, allowed_outcome_body
 from loopguard.codec import from_config, to_config, to_mode
 from loopguard.model import (
     Ack,
@@ -70,29 +70,6 @@ def _is_plain(verdict: Verdict) -> bool:
     return verdict.action is _ALLOW and not (
         verdict.finding or verdict.flags or verdict.note or verdict.blocked_by or verdict.scope
     )
-
-
-#: The bodies for short ids, which are the same in many runs (`c1`, `c2`, …): stored answers of all runs share them.
-_ALLOWED_OUTCOMES: dict[str, bytes] = {}
-_ALLOWED_CALLS: dict[str, bytes] = {}
-_SHARED_LENGTH, _SHARED = 5, 10_000
-
-
-def allowed_call_body(call_id: str) -> bytes:
-    """Encode the answer to a batch of one call that is allowed with nothing to say of it."""
-    return _ALLOWED_CALLS.get(call_id) or _encode_allow(call_id, _ALLOWED_CALLS, True)
-
-
-def allowed_outcome_body(call_id: str) -> bytes:
-    """Encode the answer to an outcome of which there is nothing to say."""
-    return _ALLOWED_OUTCOMES.get(call_id) or _encode_allow(call_id, _ALLOWED_OUTCOMES, False)
-
-
-def _encode_allow(call_id: str, shared: dict[str, bytes], batch: bool) -> bytes:
-    body = encode_allow(call_id, batch)
-    if len(call_id) <= _SHARED_LENGTH and len(shared) < _SHARED:
-        shared[call_id] = body
-    return body
 
 
 def verdict_body(verdict: Verdict) -> bytes:

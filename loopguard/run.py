@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from loopguard.calls import OpenCalls
 from loopguard.errors import InvalidFrame, Reason
 from loopguard.events import Event
+from loopguard.fingerprints import RunState
 from loopguard.guards.compaction import CompactionWindow
 from loopguard.model import Call, CallBatch, Frame, Mode, Outcome, Record, Signal, Verdict
 from loopguard.model import History as HistoryFrame
@@ -27,25 +28,18 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class Run(ABC):
+class Run(RunState, ABC):
     """One run. Frames are applied one at a time, in order; not thread-safe. Each profile judges in its own way."""
 
     __slots__ = (
-        "_abort",
         "_around",
-        "_compaction",
-        "_next_number",
-        "_open",
         "agent_id",
-        "calls_asked",
-        "closed",
         "config",
         "mode",
         "parent_run_id",
         "profile",
         "run_id",
         "tenant",
-        "touched",
     )
 
     def __init__(
@@ -66,14 +60,9 @@ class Run(ABC):
         self.profile = profile
         self.mode = opened.mode or Mode.ENFORCE
         self.config = config
-        self.calls_asked = 0
         self.touched = around.now()
-        self.closed = False
         self._around = around
         self._open = OpenCalls()
-        self._next_number = 1
-        self._compaction: CompactionWindow | None = None
-        self._abort: Abort | None = None
 
     def apply(self, frame: Frame, at: float | None = None) -> list[Verdict] | Verdict | None:
         """Take a frame at `at` seconds of the run. Calls get a list, outcomes a verdict, others `None`.

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from loopguard.events import Event
-    from loopguard.fingerprints import CallPrint, Fingerprinter, OutcomePrint
+    from loopguard.fingerprints import CallPrint, Fingerprinter, OutcomePrint, Readers
     from loopguard.model import Call, Finding, Outcome, Record
     from loopguard.notes import Notes
 
@@ -36,6 +36,11 @@ class Surroundings:
         self._on_event = on_event
         self.now = now
         self.failures = 0
+
+    @property
+    def readers(self) -> Readers | None:
+        """What reads calls and outcomes in one step."""
+        return self._fingerprinter.readers
 
     def print_calls(self, calls: Sequence[Call], run_id: str) -> list[CallPrint | None]:
         """Fingerprint a batch; a call that loopguard itself fails on has no print. Raises `InvalidFrame`."""

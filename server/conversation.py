@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final, Protocol
 
 from loopguard import answer_codec, codec
@@ -67,6 +68,7 @@ class GuardConversation:
 
     def __init__(self, sessions: Sessions, limits: Limits, tenant: str, outlet: Outlet) -> None:
         self._sessions = sessions
+        self._take_plain = sessions.intake.short.frame
         self._take = sessions.intake.receive
         self._frame_bytes = limits.frame_bytes
         self._records_per_history = limits.records_per_history
@@ -81,6 +83,10 @@ class GuardConversation:
         Raises `StreamEnd` where the stream has to end.
         """
         session = self._session
+        if session is not None and session.owner is self and len(data) <= self._frame_bytes:
+            plain = self._take_plain(session, data)
+            if plain is not None:
+                return self._settled(session, plain)
         received = codec.decode_frame(data, self._records_per_history)
         if len(data) > self._frame_bytes:
             received = codec.limited(received, len(data), self._frame_bytes)
@@ -92,6 +98,9 @@ class GuardConversation:
             raise out_of_order("a second `open`")
         answer = self._take(session, received)
         self._ended = session.owner is None
+        return self._settled(session, answer)
+
+    def _settled(self, session: Session, answer: bytes) -> bytes | Awaitable[bytes]:
         keeper = self._sessions.keeper
         return answer if keeper is None or not keeper.sync else self._settle(keeper, session, answer)
 
@@ -152,6 +161,8 @@ class ManyConversation:
     def __init__(self, sessions: Sessions, limits: Limits, tenant: str, outlet: Outlet) -> None:
         self._sessions = sessions
         self._limits = limits
+        self._take_plain = sessions.intake.short.runs
+        self._decode = partial(codec.decode_frame, records=limits.records_per_history)
         self._tenant = tenant
         self._outlet = outlet
         self._runs: dict[str, Session] = {}
@@ -172,8 +183,14 @@ class ManyConversation:
         if len(data) > 2 * CALLS_PER_MESSAGE and (count := codec.count_calls(data)) > CALLS_PER_MESSAGE:
             message = f"a message of {count} calls and records in all; at most {CALLS_PER_MESSAGE}"
             raise StreamEnd(Reason.TOO_LARGE, message)
-        told = codec.decode_runs(data, self._limits.frame_bytes, self._limits.records_per_history)
         keeper = self._sessions.keeper
+        # No frame can be too large in a message that isn't. Where there is a store, a run that is not held here may
+        # have to be claimed before anything is taken, and answers may have to wait.
+        if len(data) <= self._limits.frame_bytes and (keeper is None or not keeper.sync):
+            answer = self._take_plain(data, self._runs, self, keeper is not None, self._decode, self._take)
+            if answer is not None:
+                return answer
+        told = codec.decode_runs(data, self._limits.frame_bytes, self._limits.records_per_history)
         if keeper is not None:
             told = list(told)
             claims = self._to_claim(told)

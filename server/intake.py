@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from loopguard.answer_codec import (
-    ACK,
-    allowed_call_body,
-    allowed_outcome_body,
-    error_body,
-    need_resend_body,
-    verdict_body,
-    verdicts_body,
-)
+from loopguard._intake import ShortWay
+from loopguard._wire import allowed_call_body, allowed_outcome_body
+from loopguard.answer_codec import ACK, error_body, need_resend_body, verdict_body, verdicts_body
 from loopguard.codec import NoFrame, encode_answer
 from loopguard.errors import InvalidFrame, Reason
 from loopguard.model import CallBatch, History, Outcome, RunOpen, Signal
@@ -57,8 +51,9 @@ class Intake:
         self._tally = tally
         self._now = now
         self._close = close
-        #: Told of a run that has changed since its last snapshot; only where there is a store.
-        self.mark: Callable[[Session], None] = _no_store
+        #: Takes whole frames that are plain; what it declines goes to `receive`. Its `mark` is told of a run that has
+        #: changed since its last snapshot; only where there is a store.
+        self.short = ShortWay(limits.in_flight, now, tally, _no_store)
 
     def receive(self, session: Session, received: Received | None) -> bytes:
         """Take one frame of an open run and return its encoded answer; `None` is a message that can't be decoded."""
@@ -76,7 +71,7 @@ class Intake:
         else:
             session.answers[(seq - 1) % size] = body
         if not session.dirty:
-            self.mark(session)
+            self.short.mark(session)
         return encode_answer(seq, seq, session.durable_seq, body)
 
     def _out_of_turn(self, session: Session, seq: int, frame: Frame | RunOpen | InvalidFrame) -> bytes:

@@ -92,7 +92,7 @@ class Sessions:
     def keep_with(self, keeper: Keeper) -> None:
         """Have all runs written to a store."""
         self.keeper = keeper
-        self.intake.mark = keeper.mark
+        self.intake.short.mark = keeper.mark
 
     def open(self, request: RunOpen, tenant: str, owner: Owner, granted: int = 0) -> tuple[Session, bytes]:
         """Start or resume a run and return it with the body of `Opened`; `granted` is the epoch that a store gave.

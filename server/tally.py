@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from loopguard._intake import Counts
 from loopguard.model import Action, Flag
 
 if TYPE_CHECKING:
@@ -38,11 +39,10 @@ class Latencies:
         self.sum_s += seconds
 
 
-class Tally:
+class Tally(Counts):
     """Everything that only grows."""
 
     def __init__(self) -> None:
-        self.allowed = 0
         self.opaque = 0
         self.decided_unavailable = 0
         self.rebuilt = 0

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .limits import LimitExceeded, TokenBucket
+from loopguard._intake import Account, TokenBucket
+
+from .limits import LimitExceeded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -13,16 +15,17 @@ if TYPE_CHECKING:
     from .session import Session
 
 
-class Tenant:
-    """One tenant. `interrupted` are its runs without stream, those let go of longest ago first."""
+class Tenant(Account):
+    """One tenant. `interrupted` are its runs without stream, those let go of longest ago first.
 
-    __slots__ = ("asked", "bucket", "interrupted", "name", "runs", "runs_elsewhere")
+    `asked` is how many calls were asked since the last report, granted or not.
+    """
+
+    __slots__ = ("interrupted", "name", "runs", "runs_elsewhere")
 
     def __init__(self, name: str, bucket: TokenBucket) -> None:
+        super().__init__(bucket)
         self.name = name
-        self.bucket = bucket
-        #: How many calls were asked since the last report, granted or not.
-        self.asked = 0
         self.runs = 0
         #: How many runs it has in other processes of this service.
         self.runs_elsewhere = 0

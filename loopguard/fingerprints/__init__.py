@@ -2,7 +2,18 @@
 
 from loopguard.fingerprints.examples import broken_examples
 from loopguard.fingerprints.fingerprinter import Fingerprinter, default_fingerprinter, tool_name
-from loopguard.fingerprints.prints import CallPrint, Kind, OpenCall, OutcomePrint, append_unless, settle
+from loopguard.fingerprints.prints import (
+    CallPrint,
+    Kind,
+    OpenCall,
+    OutcomePrint,
+    Readers,
+    RunState,
+    Streak,
+    admit,
+    report,
+    settle,
+)
 from loopguard.fingerprints.profiles import Fingerprinters
 
 __all__ = [
@@ -12,9 +23,13 @@ __all__ = [
     "Kind",
     "OpenCall",
     "OutcomePrint",
-    "append_unless",
+    "Readers",
+    "RunState",
+    "Streak",
+    "admit",
     "broken_examples",
     "default_fingerprinter",
+    "report",
     "settle",
     "tool_name",
 ]

@@ -10,7 +10,7 @@ from loopguard import _core
 from loopguard._prints import CallReader
 from loopguard.errors import InvalidFrame, InvalidRule, Reason
 from loopguard.fingerprints.judge import NO_RESULT, Judge
-from loopguard.fingerprints.prints import CallPrint, Kind, OutcomePrint
+from loopguard.fingerprints.prints import CallPrint, Kind, OutcomePrint, Readers
 from loopguard.fingerprints.reading import Parts, core_rules, quoted
 from loopguard.fingerprints.short_way import TAGS
 from loopguard.model import Call, Outcome, Record, Status
@@ -62,6 +62,8 @@ class Fingerprinter:
         self._tools: dict[str, _Tool] = {}
         self._plans: dict[tuple[str, str], Judge] = {}
         self._judges: dict[tuple[int, ...], Judge] = {}
+        #: What of these reads in one step, for the short way of whole frames.
+        self.readers = Readers()
         for shape in SHAPES:
             if not any(rule.decides and rule.shape == shape and rule.always for rule in self._rules):
                 raise InvalidRule(f"no rule for the {shape} outcome of every tool")
@@ -185,6 +187,7 @@ class Fingerprinter:
     def _tool(self, name: str) -> _Tool:
         tool = _Tool(tool_name(name), self._rules, self._poll_tools)
         _remember(self._tools, name, tool)
+        _remember(self.readers.calls, name, tool.reader)
         return tool
 
     def _judge(self, tool: str, action: str) -> Judge:
@@ -195,6 +198,7 @@ class Fingerprinter:
             rules = (self._rules[i] for i in applying)
             judge = self._judges[applying] = Judge(plan_for(rules), named)
         _remember(self._plans, (tool, action), judge)
+        _remember(self.readers.outcomes, (tool, action), judge.reader)
         return judge
 
 

@@ -4,9 +4,30 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from loopguard._prints import CallPrint, OpenCall, OutcomePrint, append_unless, settle
+from loopguard._prints import (
+    CallPrint,
+    OpenCall,
+    OutcomePrint,
+    Readers,
+    RunState,
+    Streak,
+    admit,
+    report,
+    settle,
+)
 
-__all__ = ["CallPrint", "Kind", "OpenCall", "OutcomePrint", "append_unless", "settle"]
+__all__ = [
+    "CallPrint",
+    "Kind",
+    "OpenCall",
+    "OutcomePrint",
+    "Readers",
+    "RunState",
+    "Streak",
+    "admit",
+    "report",
+    "settle",
+]
 
 
 class Kind(IntEnum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from loopguard.fingerprints import Kind
+from loopguard.fingerprints import Kind, Streak
 from loopguard.fingerprints.packed import pack_call, pack_outcome, unpack_call, unpack_outcome
 from loopguard.model import Finding, Level
 
@@ -84,15 +84,15 @@ class WaitingBatch:
         return len(self._reports)
 
 
-class IdenticalErrors:
-    """Counts consecutive failures with the same call and the same outcome."""
+class IdenticalErrors(Streak):
+    """Counts consecutive failures with the same call and the same outcome.
 
-    __slots__ = ("_call_ids", "_last", "batch", "streak")
+    `batch` is the newest batch of several calls; outcomes of older ones are counted as they come.
+    """
+
+    __slots__ = ("_call_ids", "_last")
 
     def __init__(self) -> None:
-        self.streak = 0
-        #: The newest batch of several calls; outcomes of older ones are counted as they come.
-        self.batch: WaitingBatch | None = None
         self._last: Report | None = None
         self._call_ids: tuple[str, ...] = ()
 

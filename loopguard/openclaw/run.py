@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from loopguard.calls import LIMIT as OPEN_CALLS
 from loopguard.calls import OpenCall, number_calls
 from loopguard.detectors import Sighting, outcome_words
 from loopguard.errors import InvalidFrame, Reason
-from loopguard.fingerprints import Kind, append_unless, settle
+from loopguard.fingerprints import Kind, admit, report, settle
 from loopguard.guards.identical_error import IdenticalErrors
 from loopguard.history import History
 from loopguard.model import Action, Finding, Level, Mode, Scope, Status, Verdict
@@ -36,12 +35,18 @@ _NO_BUCKETS: Final[Buckets] = {}
 class OpenclawRun(Run):
     """One run of profile `openclaw`."""
 
-    __slots__ = ("_buckets", "_errors", "_history", "_judge", "_recovering")
+    __slots__ = ("_buckets", "_judge", "_recovering")
+
+    # Fields of `RunState`, which can't know these classes.
+    _errors: IdenticalErrors
+    _history: History | None
 
     def __init__(self, opened: RunOpen, *, judge: Judge, **shared: Any) -> None:
         """Begin an empty run; `shared` goes to `Run`."""
         super().__init__(opened, **shared)
         self._judge = judge
+        self._quiet_below = judge.quiet_below
+        self._readers = self._around.readers
         self._history = History(self.config.history_size) if self.config.enabled else None
         self._buckets = _NO_BUCKETS
         self._recovering = False
@@ -73,10 +78,8 @@ class OpenclawRun(Run):
     def _ask(self, calls: list[Call], dry_run: bool) -> list[Verdict] | str:
         if len(calls) == 1 and not dry_run:
             call = self._around.print_call(calls[0], self.run_id)
-            if call is not None and self._abort is None and self._errors.batch is None:
-                admitted = self._admit_one(calls[0].call_id, call)
-                if admitted is not None:
-                    return admitted
+            if call is not None and (admitted := admit(self, calls[0].call_id, call)) is not None:
+                return admitted
             prints = [call]
         elif calls:
             prints = self._around.print_calls(calls, self.run_id)
@@ -110,27 +113,6 @@ class OpenclawRun(Run):
         if judgement is not None:
             self._warn(verdicts, prints, judgement, dry_run)
         return verdicts
-
-    def _admit_one(self, call_id: str, call: CallPrint) -> list[Verdict] | str | None:
-        """Admit a batch of one call, the usual case in a few steps; `None` where there may be something to say."""
-        numbered = not call_id
-        if numbered:
-            call_id = f"c{self._next_number}"
-        number = 0
-        if self._history is not None:
-            quiet_below = self._judge.quiet_below
-            number = append_unless(self._history, call, call_id, quiet_below) if quiet_below else 0
-            if not number:
-                return None
-        if numbered:
-            self._next_number += 1
-        self.calls_asked += 1
-        open_calls = self._open
-        if call_id in open_calls or len(open_calls) >= OPEN_CALLS:
-            open_calls.add(call_id, OpenCall(call, number))
-        else:
-            open_calls[call_id] = OpenCall(call, number)
-        return [Verdict(call_id, flags=flags_of(call.flags))] if call.flags else call_id
 
     def _pass_over(self, dry_run: bool) -> Abort | None:
         """Wait no longer for open calls of the last batch. Returns the abort to answer with if the guard fires."""
@@ -226,6 +208,8 @@ class OpenclawRun(Run):
             raise InvalidFrame(Reason.INVALID_FRAME, "the status PENDING is only for records of `history`")
         call_id, call = self._open.find(outcome.call_id)
         result = self._around.print_outcome(call.print, outcome, self.run_id)
+        if report(self, call_id, call, result):
+            return call_id
         del self._open[call_id]
         if self._history is not None and result.kind is not _PENDING:
             self._settle(self._history, call_id, call, result)

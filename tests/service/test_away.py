@@ -291,6 +291,7 @@ async def test_failing_inside_counts_as_away(server: Server, kind: str, monkeypa
         run = await client.open_run()
         with monkeypatch.context() as patch:
             patch.setattr("loopguard.run.Run.answer", fail)
+            server.take_the_long_way()
             (verdict,) = await run.judge([call()])
         decided = run.raw.decided_unavailable
         await run.close()
@@ -308,6 +309,7 @@ async def test_failing_inside_is_raised_to_who_waits(
         run = await client.open_run()
         with monkeypatch.context() as patch:
             patch.setattr("loopguard.run.Run.answer", fail)
+            server.take_the_long_way()
             with pytest.raises(GuardUnavailable, match="inside loopguard"):
                 await run.judge([call()])
         await run.close()

@@ -23,6 +23,8 @@ from tests.unit.loops import loops, make_secret, play
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from tests.service.conftest import Server
+
 
 @pytest.fixture(name="serving")
 def _serving() -> Iterator[tuple[subprocess.Popen[str], str]]:
@@ -105,6 +107,7 @@ async def test_no_secret_of_a_bad_frame_is_told(serving: tuple[subprocess.Popen[
 @pytest.mark.parametrize("broken", ["call", "outcome"])
 async def test_no_secret_of_a_failure_of_our_own_is_told(
     broken: str,
+    server: Server,
     guard: Callable[[], Peer],
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -121,6 +124,7 @@ async def test_no_secret_of_a_failure_of_our_own_is_told(
     if broken == "outcome":
         await peer.tell(calls=batch(pb.Call(tool="read", args_json=text)))
     monkeypatch.setattr(Fingerprinter, broken, fail)
+    server.take_the_long_way()
 
     if broken == "call":
         answer = await peer.tell(calls=batch(pb.Call(tool="read", args_json=text)))

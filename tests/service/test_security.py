@@ -352,6 +352,7 @@ async def test_no_argument_and_no_outcome_stands_in_a_log_or_an_error(
     (session,) = server.sessions
     with monkeypatch.context() as patch:
         patch.setattr(type(session.run), "answer", fail)
+        server.take_the_long_way()
         said.append(await peer.tell(calls=batch(argument)))
     await peer.close()
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from loopguard.run import Run
 
 #: Shared with other runs, of this process alone, or of the frame that is being taken.
-_ELSEWHERE = frozenset({"_around", "_at", "_describer", "_judge", "_limits", "_packed", "touched"})
+_ELSEWHERE = frozenset({"_around", "_at", "_describer", "_judge", "_limits", "_packed", "_readers", "touched"})
 
 
 def state_of(thing: Any) -> Any:

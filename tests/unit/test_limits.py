@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import pytest
-from loopguard.server.limits import Limits, TokenBucket
+from loopguard.server.limits import Limits
 from loopguard.server.settings import LimitSettings, Settings
+
+from loopguard._intake import TokenBucket
 
 
 def test_a_second_s_worth_is_taken_at_once_and_no_more() -> None:

@@ -23,6 +23,8 @@ SECRET = "s3cret"
 class Faulty:
     """Fails on the tool `bad`, and on outcomes of the tool `worse`."""
 
+    readers = None
+
     def __init__(self) -> None:
         self._sound = default_fingerprinter()
 
