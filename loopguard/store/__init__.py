@@ -21,7 +21,7 @@ def check_address(address: str) -> None:
     """Raise `InvalidConfig` for an address that names no store; the message never has a password."""
     key, path = "loopguard.store", ("loopguard", "store")
     scheme, _, rest = address.partition(":")
-    if address == "memory" or (scheme == "sqlite" and rest and "\0" not in rest):
+    if address == "memory" or (scheme == "sqlite" and rest not in ("", ":memory:") and "\0" not in rest):
         return
     if scheme == "sqlite":
         raise InvalidConfig(key, f"`{key}`: `sqlite:` needs the path of a file", path)

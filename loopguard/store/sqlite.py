@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sqlite3
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -12,22 +13,26 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from loopguard.store.interface import Claim, Deletion, Held, Save, StoreUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 #: What tells our files from those of others ("lpgd"), and the version of the table.
 _APPLICATION: Final = 0x6C706764
 _VERSION: Final = 1
 #: How long another process may hold the file before we give up for now.
 _BUSY_S: Final = 1.0
+#: How often it is tried within that time where SQLite itself does not wait.
+_TRIES: Final = 20
 #: How long the epoch of a run that has ended is remembered, so that a stale owner can't bring it back.
 _GRAVE_S: Final = 60.0
-_TABLE: Final = """
+_TABLES: Final = (
+    """
     CREATE TABLE runs (
         tenant TEXT NOT NULL, run_id TEXT NOT NULL, epoch INTEGER NOT NULL, expires REAL NOT NULL, data BLOB,
         PRIMARY KEY (tenant, run_id)
-    );
-    CREATE INDEX runs_expires ON runs (expires);
-"""
+    )
+    """,
+    "CREATE INDEX runs_expires ON runs (expires)",
+)
 _FIND: Final = "SELECT epoch, data FROM runs WHERE tenant = ? AND run_id = ?"
 _PUT: Final = """
     INSERT INTO runs (tenant, run_id, epoch, expires, data) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE
@@ -53,6 +58,8 @@ class SqliteStore:
         self._clock = clock
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="loopguard store")
         self._open: sqlite3.Connection | None = None
+        #: Which file that is, whatever has its name by now.
+        self._opened: tuple[int, int] | None = None
 
     async def start(self) -> None:
         """Open the file."""
@@ -114,14 +121,8 @@ class SqliteStore:
     def _transact(self, work: Callable[[sqlite3.Connection], T]) -> T:
         try:
             file = self._file()
-            file.execute("BEGIN IMMEDIATE")
-            try:
+            with _transaction(file, "IMMEDIATE"):
                 done = work(file)
-            except BaseException:
-                if file.in_transaction:
-                    file.execute("ROLLBACK")
-                raise
-            file.execute("COMMIT")
         except (sqlite3.Error, OSError) as failure:
             # Opened anew at the next try: by then it may be another file, or in order again.
             self._let_go()
@@ -129,16 +130,53 @@ class SqliteStore:
         return done
 
     def _file(self) -> sqlite3.Connection:
+        if self._open is not None and self._identity() != self._opened:
+            # What is written to a file without a name is gone with this process.
+            raise FileNotFoundError("somebody has removed or replaced the file")
         if self._open is None:
             Path(self._path).parent.mkdir(parents=True, exist_ok=True)
             self._open = sqlite3.connect(
                 self._path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False, cached_statements=32
             )
             self._prepare(self._open)
+            self._opened = self._identity()
         return self._open
+
+    def _identity(self) -> tuple[int, int] | None:
+        try:
+            status = Path(self._path).stat()
+        except FileNotFoundError:
+            return None
+        return status.st_dev, status.st_ino
 
     def _prepare(self, file: sqlite3.Connection) -> None:
         """Make sure that the file is ours before anything is written to it."""
+        with _transaction(file, "DEFERRED"):
+            is_new = not self._is_ours(file)
+        self._write_ahead(file)
+        file.execute("PRAGMA synchronous = FULL")
+        if is_new:
+            # Another process may have been first meanwhile.
+            with _transaction(file, "IMMEDIATE"):
+                if not self._is_ours(file):
+                    for statement in _TABLES:
+                        file.execute(statement)
+                    file.execute(f"PRAGMA application_id = {_APPLICATION}")
+                    file.execute(f"PRAGMA user_version = {_VERSION}")
+
+    def _write_ahead(self, file: sqlite3.Connection) -> None:
+        for _ in range(_TRIES):
+            try:
+                file.execute("PRAGMA journal_mode = WAL")
+            except sqlite3.OperationalError:
+                # Where two want it at once, SQLite lets one of them wait and refuses the other.
+                time.sleep(_BUSY_S / _TRIES)
+            else:
+                return
+        file.execute("PRAGMA journal_mode = WAL")
+
+    def _is_ours(self, file: sqlite3.Connection) -> bool:
+        """Tell whether the file has our table; `False` for an empty one. Raises `sqlite3.DatabaseError` for others."""
         application = file.execute("PRAGMA application_id").fetchone()[0]
         version = file.execute("PRAGMA user_version").fetchone()[0]
         tables = file.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
@@ -146,16 +184,22 @@ class SqliteStore:
             raise sqlite3.DatabaseError("a database of something else; nothing was written to it")
         if application == _APPLICATION and version != _VERSION:
             raise sqlite3.DatabaseError(f"a store of version {version}; this loopguard reads version {_VERSION}")
-        file.execute("PRAGMA journal_mode = WAL")
-        file.execute("PRAGMA synchronous = FULL")
-        if application != _APPLICATION:
-            file.executescript(
-                f"BEGIN IMMEDIATE;{_TABLE} PRAGMA application_id = {_APPLICATION};"
-                f" PRAGMA user_version = {_VERSION}; COMMIT;"
-            )
+        return bool(application == _APPLICATION)
 
     def _let_go(self) -> None:
         file, self._open = self._open, None
         if file is not None:
             with contextlib.suppress(sqlite3.Error):
                 file.close()
+
+
+@contextlib.contextmanager
+def _transaction(file: sqlite3.Connection, kind: str) -> Iterator[None]:
+    file.execute(f"BEGIN {kind}")
+    try:
+        yield
+    except BaseException:
+        if file.in_transaction:
+            file.execute("ROLLBACK")
+        raise
+    file.execute("COMMIT")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from typing import TYPE_CHECKING
 
@@ -88,6 +89,36 @@ async def test_a_later_version_is_refused(tmp_path: Path) -> None:
         await sqlite_store(path).start()
 
 
+async def test_many_may_make_the_file_at_once(tmp_path: Path) -> None:
+    for attempt in range(5):
+        stores = [sqlite_store(tmp_path / f"{attempt}.db") for _ in range(8)]
+
+        await asyncio.gather(*(store.start() for store in stores))
+
+        for store in stores:
+            await store.close()
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+async def test_a_file_that_vanishes_is_told_and_made_anew(tmp_path: Path, replaced: bool) -> None:
+    path = tmp_path / "runs.db"
+    store = sqlite_store(path)
+    await store.save([Save("", "r", 1, b"x")])
+    for file in tmp_path.glob("runs.db*"):
+        file.unlink()
+    if replaced:
+        sqlite3.connect(path).close()
+        path.touch()
+
+    with pytest.raises(StoreUnavailable, match="removed or replaced the file"):
+        await store.save([Save("", "r", 1, b"y")])
+
+    await store.save([Save("", "r", 1, b"z")])
+    await store.close()
+    [claim] = await sqlite_store(path).claim([Held("", "r", 0)])
+    assert claim.data == b"z"
+
+
 async def test_a_locked_file_is_told_and_works_again_later(tmp_path: Path) -> None:
     path = tmp_path / "runs.db"
     store = sqlite_store(path)
@@ -138,6 +169,7 @@ def test_addresses_of_stores(address: str) -> None:
         ("redis://:secret@host:port", "needs a host, and a port that is a number"),
         ("redis://:secret@host/one", "the number of a database"),
         ("redis+cluster://:secret@host/1", "a cluster has no database but 0"),
+        ("sqlite::memory:", "`sqlite:` needs the path of a file"),
         ("sqlite:a\0b", "`sqlite:` needs the path of a file"),
         ("", "must be one of `memory`"),
     ],
