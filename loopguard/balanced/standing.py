@@ -111,8 +111,11 @@ class Register:
         if len(names) < _NAMES_KEPT:
             names.add(number)
 
-    def find(self, call: CallFacts) -> tuple[Standing, bool] | None:
-        """Return what stands against a call, and whether it stops it; what stops comes first."""
+    def find(self, call: CallFacts, *, failed: bool) -> tuple[Standing, bool] | None:
+        """Return what stands against a call, and whether it stops it; what stops comes first.
+
+        `failed`: this very call failed since the last news.
+        """
         if not self._standing:
             return None
         milder: Standing | None = None
@@ -120,7 +123,7 @@ class Register:
             standing = self._standing.get(_key(about, "", call)) if about is not About.RUN else self._of_run()
             if standing is None or not self._concerns(about, call):
                 continue
-            if standing.stops and self._may_stop(about, standing, call):
+            if standing.stops and self._may_stop(about, standing, call, failed):
                 return standing, True
             milder = milder or standing
         return None if milder is None else (milder, False)
@@ -133,9 +136,12 @@ class Register:
             return call.number in self._missing or call.number not in self._worked
         return about is not About.FORMAT or call.tool_class is ToolClass.REJECT
 
-    def _may_stop(self, about: About, standing: Standing, call: CallFacts) -> bool:
+    def _may_stop(self, about: About, standing: Standing, call: CallFacts, failed: bool) -> bool:
         if about is About.MISSING_TOOL:
             return call.number in self._missing
+        if about is About.PROGRAM or (failed and about is About.WORDING):
+            # A fresh attempt at what failed many times is an attempt; one that is among those that failed is none.
+            return failed
         if about is not About.WORDING or standing.call.same == call.same:
             return True
         one, other = standing.call.asked, call.asked

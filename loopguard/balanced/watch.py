@@ -83,7 +83,7 @@ class Watch:
             count = self.lineage.times_handed_on(call)
             if count >= self._limits.handed_on:
                 return self._handed_on(call, count)
-        return self._register.find(call)
+        return self._register.find(call, failed=self._course.has_failed(call))
 
     def admit(self, call: CallFacts) -> None:
         """Take a call that runs."""

@@ -29,6 +29,8 @@ _SETTLED_STRETCH: Final = 3
 _TEXT: Final = 100
 #: A repeat further apart than this many steps is a new look, no evidence.
 _WINDOW: Final = 20
+#: How many failed calls of a stretch are remembered.
+_FAILED: Final = 64
 #: What a call and its outcome are compared by; the first member of a counter's key.
 _EQUAL, _NEAR, _LIKE, _ERROR, _SIGNATURE, _ANSWER, _SPREAD, _SHIFTING = range(8)
 
@@ -41,6 +43,7 @@ class Course:
         "_change_step",
         "_changes",
         "_edits",
+        "_failed",
         "_move_step",
         "_moves",
         "_news_step",
@@ -73,6 +76,8 @@ class Course:
         self._since_news = 0
         #: How often a program worked: a success ends its streak of failures.
         self._successes: dict[int, int] = {}
+        #: Calls that failed since the last news, for other reasons than a red test or what may pass by itself.
+        self._failed: dict[int, None] = {}
         self._edits, self._versions, self._sends = Row(), Row(), Row()
         self._plans, self._unknown, self._stall = Row(), Row(), Row()
         self._cascade = Cascade()
@@ -92,6 +97,7 @@ class Course:
             out.number(step + 1)
         out.words(self._successes)
         out.words(self._successes.values())
+        out.words(self._failed)
 
     def unpack(self, data: Reader) -> None:
         """Take over in an empty course what was packed. Raises `ValueError`."""
@@ -103,11 +109,16 @@ class Course:
         self._news_step, self._change_step = data.number() - 1, data.number() - 1
         self._move_step = data.number() - 1
         self._successes = dict(zip(data.words(), data.words(), strict=True))
+        self._failed = dict.fromkeys(data.words())
 
     @property
     def stretch(self) -> int:
         """The number of the stretch: another one means that there was news."""
         return self._stretch
+
+    def has_failed(self, call: CallFacts) -> bool:
+        """Whether this very call failed since the last news."""
+        return call.same in self._failed
 
     def user_message(self) -> None:
         """Take a new intent of the user: what was repeated before is no evidence any more."""
@@ -117,6 +128,7 @@ class Course:
         self._news_step = self._change_step = self._move_step = self._step
         self._since_news = 0
         self._successes.clear()
+        self._failed.clear()
         self._rounds.reset()
         for row in (self._edits, self._versions, self._sends, self._plans, self._unknown, self._stall):
             row.reset()
@@ -146,10 +158,10 @@ class Course:
             # Thoughts alone stall nothing, but they don't turn what stalls into news.
             if not patient and (moment.news is News.STALE or (call.note and self._stall.count)):
                 moment.stall = self._stall.add(0, turn, call_id)
-        if not outcome.failed and not call.note:
-            self._successes[call.program] = self._successes.get(call.program, 0) + 1
-            if call.changes and news is News.NEWS:
-                self._successes.clear()
+        if outcome.failed:
+            self._remember_failure(call, outcome)
+        elif not call.note:
+            self._remember_success(call, news)
         self._count_rows(moment, turn, call_id, patient)
         if not (outcome.missing_tool or call.note or outcome.failed):
             self._unknown.reset()
@@ -157,10 +169,23 @@ class Course:
             moment.unknown_tools = self._unknown.add(0, turn, call_id)
         return moment
 
+    def _remember_failure(self, call: CallFacts, outcome: OutcomeFacts) -> None:
+        if outcome.empty or outcome.verdict or outcome.transient:
+            return
+        self._failed[call.same] = None
+        if len(self._failed) > _FAILED:
+            del self._failed[next(iter(self._failed))]
+
+    def _remember_success(self, call: CallFacts, news: News) -> None:
+        self._successes[call.program] = self._successes.get(call.program, 0) + 1
+        if call.changes and news is News.NEWS:
+            self._successes.clear()
+
     def _begin_stretch(self, call: CallFacts, outcome: OutcomeFacts, turn: int, call_id: str) -> None:
         self._stretch += 1
         self._news_step = self._step
         self._since_news = 0
+        self._failed.clear()
         self._stall.reset()
         if call.changes and not outcome.failed:
             self._change_step = self._move_step = self._step

@@ -50,6 +50,21 @@ def test_others_run_on_beside_a_blocked_call() -> None:
     assert [verdict.action for verdict in told] == ["BLOCK", "ALLOW"]
 
 
+def test_of_many_attempts_that_failed_alike_those_that_come_again_are_blocked() -> None:
+    run = open_balanced(Mode.ENFORCE)
+    play(run, [("db", {"id": n}, "!permission denied for role app") for n in range(4)])
+
+    assert check(run, "db", {"id": 2}) is Action.BLOCK
+    assert check(run, "db", {"id": 9}) is Action.WARN
+
+
+def test_what_may_pass_by_itself_may_be_tried_again() -> None:
+    run = open_balanced(Mode.ENFORCE)
+    play(run, [("db", {"id": n}, "!503 service unavailable") for n in range(8)])
+
+    assert check(run, "db", {"id": 2}) is Action.WARN
+
+
 def test_news_pays_back() -> None:
     run = open_balanced(Mode.ENFORCE)
     play(run, [SAME] * 4)

@@ -28,13 +28,18 @@ def worded_alike(moment: Moment, limits: Limits) -> Hit | None:
 
 
 def one_tool(moment: Moment, limits: Limits) -> Hit | None:
-    """Find one failure of one tool, or one signature of its errors, over any arguments."""
-    threshold = limits.failures + _extra(moment, limits)
-    if moment.failures.number >= threshold:
-        return Hit(NAME, About.PROGRAM, moment.failures, threshold, _CLEARED)
-    threshold = limits.signatures + (limits.transient_extra if moment.outcome.transient else 0)
-    if moment.signatures.number >= threshold:
-        return Hit(NAME, About.PROGRAM, moment.signatures, threshold, _CLEARED)
+    """Find one failure of one tool, or one signature of its errors, over any arguments.
+
+    What it stops are attempts that come again.
+    """
+    lasting = not (moment.poll or moment.outcome.transient or moment.outcome.verdict)
+    for count, threshold in (
+        (moment.failures, limits.failures + _extra(moment, limits)),
+        (moment.signatures, limits.signatures + (limits.transient_extra if moment.outcome.transient else 0)),
+    ):
+        if count.number >= threshold:
+            stops = lasting and count.number >= limits.block_attempt - 1
+            return Hit(NAME, About.PROGRAM, count, threshold, _CLEARED, stops=stops)
     return None
 
 
