@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import sys
@@ -46,16 +47,28 @@ def find_traces(paths: Sequence[str]) -> list[str]:
 
 def read_lines(path: str) -> Iterator[bytes]:
     """Yield the lines of a file or, for `-`, of standard input; gzip is told by its first bytes."""
-    if path == STANDARD_INPUT:
-        yield from _unpacked(_standard_input(), path)
-    else:
-        with Path(path).open("rb") as stream:
-            yield from _unpacked(stream, path)
+    with _told_of(path):
+        if path == STANDARD_INPUT:
+            yield from _unpacked(_standard_input(), path)
+        else:
+            with Path(path).open("rb") as stream:
+                yield from _unpacked(stream, path)
 
 
 def read_bytes(path: str) -> bytes:
     """Return all of a file or, for `-`, of standard input."""
-    return _standard_input().read() if path == STANDARD_INPUT else Path(path).read_bytes()
+    with _told_of(path):
+        return _standard_input().read() if path == STANDARD_INPUT else Path(path).read_bytes()
+
+
+@contextlib.contextmanager
+def _told_of(path: str) -> Iterator[None]:
+    """Name the file where it can be opened and not read, which the system doesn't."""
+    try:
+        yield
+    except OSError as mistake:
+        mistake.filename = mistake.filename or path
+        raise
 
 
 def _standard_input() -> BinaryIO:

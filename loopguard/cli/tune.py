@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import statistics
 from dataclasses import dataclass
@@ -17,22 +18,36 @@ from loopguard.cli.inputs import find_traces, read_lines
 from loopguard.cli.replay import Replay
 from loopguard.cli.totals import Totals
 from loopguard.cli.what_if import configure
+from loopguard.config.loop_detection import DEFAULTS, FIELDS
 from loopguard.engine import Engine
+from loopguard.errors import InvalidConfig
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_SWEPT = (
-    "repeat",
-    "nearRepeat",
-    "likelyRepeat",
-    "failures",
-    "alikeFailures",
-    "signatures",
-    "answers",
-    "rounds",
-    "spreadRepeat",
-)
+#: What is swept where nothing is asked for, by profile: a threshold and where its default stands.
+_SWEPT = {
+    "openclaw": (
+        DEFAULTS,
+        FIELDS,
+        ("warningThreshold", "criticalThreshold", "unknownToolThreshold", "globalCircuitBreakerThreshold"),
+    ),
+    "balanced": (
+        DEFAULT_LIMITS,
+        KEYS,
+        (
+            "repeat",
+            "nearRepeat",
+            "likelyRepeat",
+            "failures",
+            "alikeFailures",
+            "signatures",
+            "answers",
+            "rounds",
+            "spreadRepeat",
+        ),
+    ),
+}
 _SIDE, _EDGE = 480, 50
 
 
@@ -73,11 +88,15 @@ def command(
     """Sweep thresholds over labelled runs and print the trade-off: recall, delay, early and false alarms."""
     known = _read_labels(labels)
     files = find_traces(paths)
-    settings = list(_settings(sweep))
+    settings = ["", *(_asked(sweep, profile, config) if sweep else _around_the_defaults(profile, config))]
     scores = []
-    print(f"{'setting':<24} {'recall':>7} {'early':>6} {'false':>6} {'delay':>6}")
     for setting in _with_progress(settings):
-        score = _score(setting, _play(files, profile, config, setting), known)
+        totals = _play(files, profile, config, setting)
+        if not totals.runs.keys() & known.keys():
+            raise Failure(f"no run of {', '.join(paths)} has a label in {labels}")
+        score = _score(setting, totals, known)
+        if not scores:
+            print(f"{'setting':<24} {'recall':>7} {'early':>6} {'false':>6} {'delay':>6}")
         scores.append(score)
         delay = "-" if score.delay is None else f"{score.delay:.1f}"
         print(f"{score.setting:<24} {score.recall:>7.2f} {score.early:>6} {score.false:>6} {delay:>6}")
@@ -86,18 +105,32 @@ def command(
     return 0
 
 
-def _settings(sweep: Sequence[str] | None) -> Iterator[str]:
-    """Yield settings: the defaults first, then each threshold by itself."""
-    yield ""
-    for one in sweep or ():
+def _asked(sweep: Sequence[str], profile: str, config: str) -> Iterator[str]:
+    """Yield the settings that were asked for, each threshold by itself; what is refused is told before any is played."""
+    for one in sweep:
         key, equals, values = one.partition("=")
         if not equals or not values:
             raise Failure(f"--sweep {one}: write KEY=N,N,…")
-        yield from (f"{key}={value.strip()}" for value in values.split(","))
-    if not sweep:
-        for key in _SWEPT:
-            usual = getattr(DEFAULT_LIMITS, KEYS[key])
-            yield from (f"{key}={value}" for value in (usual - 1, usual + 1, usual + 2))
+        for value in values.split(","):
+            setting = f"{key}={value.strip()}"
+            try:
+                configure(config, [setting], [profile])
+            except (Failure, InvalidConfig) as mistake:
+                raise Failure(f"--sweep {setting}: {str(mistake).removeprefix('--set ')}") from None
+            yield setting
+
+
+def _around_the_defaults(profile: str, config: str) -> Iterator[str]:
+    """Yield values next to the defaults, each threshold by itself, but those that the others don't allow."""
+    if profile not in _SWEPT:
+        raise Failure(f"--profile {profile}: there are {', '.join(_SWEPT)}")
+    defaults, fields, keys = _SWEPT[profile]
+    for key in keys:
+        usual = getattr(defaults, fields[key])
+        for value in (usual - 1, usual + 1, usual + 2):
+            with contextlib.suppress(InvalidConfig):
+                configure(config, [f"{key}={value}"])
+                yield f"{key}={value}"
 
 
 def _with_progress(settings: Sequence[str]) -> Iterator[str]:
@@ -127,8 +160,12 @@ def _read_labels(path: str) -> dict[str, dict[str, Any]]:
             rows[row["run_id"]] = row
             if row["label"] == "loop":
                 row["loop_start"], row["loop_end"] = int(row["loop_start"]), int(row["loop_end"])
-        except (ValueError, KeyError, TypeError) as mistake:
+        except KeyError as missing:
+            raise Failure(f"{path}:{number}: a label needs {missing}") from None
+        except (ValueError, TypeError, RecursionError) as mistake:
             raise Failure(f"{path}:{number}: no label: {mistake}") from None
+    if not rows:
+        raise Failure(f"{path}: no labels")
     return rows
 
 

@@ -269,6 +269,14 @@ def test_a_token_is_made_for_no_name_that_is_none(loopguard: Loopguard) -> None:
     assert "tenant's name" in err
 
 
+@pytest.mark.parametrize("command", ["replay", "explain", "hash", "conformance", "config check", "bench hash"])
+def test_a_file_that_can_be_opened_and_not_read_is_named(loopguard: Loopguard, command: str) -> None:
+    code, _, err = loopguard(*command.split(), "/proc/self/mem")
+
+    assert code == 2
+    assert err.splitlines()[-1] == "loopguard: /proc/self/mem: Input/output error"
+
+
 def test_the_help_tells_the_defaults(loopguard: Loopguard) -> None:
     _, out, _ = loopguard("serve", "--help")
 

@@ -59,6 +59,61 @@ def test_two_profiles_side_by_side(traces: Path, capsys: pytest.CaptureFixture[s
     assert "fine:" not in shown
 
 
+@pytest.mark.parametrize("profile", ["openclaw", "balanced"])
+def test_without_a_sweep_values_next_to_the_defaults_are_tried(
+    traces: Path, capsys: pytest.CaptureFixture[str], profile: str
+) -> None:
+    labels = str(traces / "labels.json")
+    code = run(["tune", "--labels", labels, "--profile", profile, str(traces / "runs.jsonl")])
+
+    out, err = capsys.readouterr()
+    names = [line.split()[0] for line in out.splitlines()]
+    assert (code, err) == (0, "")
+    assert names[:2] == ["setting", "(defaults)"]
+    assert {"openclaw": "warningThreshold=9", "balanced": "repeat=2"}[profile] in names
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ("", "no labels"),
+        ('{"run_id": "elsewhere", "label": "no_loop"}', "has a label in"),
+        ('{"run_id": "stuck"}', ":1: a label needs 'label'"),
+        ('{"run_id": "stuck", "label": "loop"}', ":1: a label needs 'loop_start'"),
+        ("[" * 100_000, ":1: no label"),
+        ("5", ":1: no label"),
+    ],
+)
+def test_labels_that_are_none_are_told(
+    traces: Path, capsys: pytest.CaptureFixture[str], labels: str, message: str
+) -> None:
+    (traces / "labels.json").write_text(labels)
+    code = run(["tune", "--labels", str(traces / "labels.json"), str(traces / "runs.jsonl")])
+
+    out, err = capsys.readouterr()
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--sweep", "repeat=3,9"], "--sweep repeat=9: "),
+        (["--sweep", "repet=3"], "--sweep repet=3: "),
+        (["--profile", "openclaw", "--sweep", "repeat=3"], "profile openclaw has no such key"),
+        (["--profile", "nope"], "--profile nope"),
+    ],
+)
+def test_a_sweep_that_can_not_be_is_told_before_anything_is_played(
+    traces: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str
+) -> None:
+    code = run(["tune", "--labels", str(traces / "labels.json"), *options, str(traces / "runs.jsonl")])
+
+    out, err = capsys.readouterr()
+    assert (code, out) == (2, "")
+    assert message in err
+
+
 @pytest.mark.parametrize("setting", ["repeat", "repet=3", "repeat=0", "repeat=x"])
 def test_a_wrong_setting_is_refused(traces: Path, setting: str, capsys: pytest.CaptureFixture[str]) -> None:
     code = run(["replay", "--profile", "balanced", "--set", setting, str(traces / "runs.jsonl")])
