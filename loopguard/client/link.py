@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections import deque
 from enum import Enum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from google.protobuf.message import DecodeError
 
-from loopguard import answer_codec, codec
+from loopguard import answer_codec
+from loopguard.client.messages import Messages
 from loopguard.client.refusals import error_of
 from loopguard.client.session import Phase, RunSession
-from loopguard.errors import InvalidFrame, LoopguardError, Reason, RunRefused
+from loopguard.errors import LoopguardError, Reason, RunRefused
 from loopguard.model import Answer, GoAway
 
 if TYPE_CHECKING:
@@ -23,13 +23,6 @@ if TYPE_CHECKING:
     from loopguard.model import Refusal
 
 _log = logging.getLogger("loopguard.client")
-
-#: How much goes into one message of a stream of many runs, at most. A call or record takes five bytes at least, so that
-#: there are never more of them in it than a server takes.
-MESSAGE_FRAMES: Final = 512
-MESSAGE_BYTES: Final = 256 << 10
-#: What goes before each frame of a run in such a message, at most.
-FRAME_WRAPPING_BYTES: Final = 6
 
 #: The metadata by which a proxy keeps the streams of a run together, and how much of a run's id it holds at most:
 #: what all proxies and servers let through.
@@ -75,13 +68,6 @@ class Backoff:
         self._tries = 0
 
 
-class _Written(NamedTuple):
-    """A message of many runs that was sent: how many frames it has, and their numbers by run; none for an `open`."""
-
-    frames: int
-    parts: list[tuple[RunSession, range]]
-
-
 class Link:
     """One stream of `Guard` (with a single run) or of `GuardMany`, through all its reconnects."""
 
@@ -110,10 +96,7 @@ class Link:
         self._error: LoopguardError | None = None
         #: Runs that belong on another node, as the server has said.
         self.moving: list[RunSession] = []
-        #: The messages of this stream that have no answer yet.
-        self._written: deque[_Written] = deque()
-        #: How many frames go into a message; fewer where a server refuses more.
-        self._most_frames = MESSAGE_FRAMES
+        self._messages = Messages()
 
     def add(self, session: RunSession) -> None:
         """Take a run onto the stream."""
@@ -152,7 +135,7 @@ class Link:
         """Begin on a new stream."""
         self._streaming, self._answered, self._leaving, self._restart = True, False, False, False
         self._unavailable = self._busy = self.crowded_out = False
-        self._written.clear()
+        self._messages.begin()
         for session in self.sessions.values():
             session.connected()
             self.touch(session)
@@ -182,43 +165,11 @@ class Link:
         self.crowded_out = refusal.reason == Reason.LIMIT_EXCEEDED
         if refusal.code not in FINAL_CODES:
             if refusal.reason == Reason.TOO_LARGE:
-                self._shrink_first()
+                self._messages.shrink()
             self.lost()
             return True
         self.fail(error_of(refusal))
         return False
-
-    def _shrink_first(self) -> None:
-        """Have smaller messages made than the one for whose size the stream has ended.
-
-        A single frame is given up; sent again, it would end the next stream too.
-        """
-        message = next((one for one in self._written if self._is_awaited(one)), None)
-        if message is None:
-            return
-        if message.frames > 1:
-            self._most_frames = message.frames // 2
-            return
-        self._most_frames = MESSAGE_FRAMES
-        ((session, numbers),) = message.parts
-        error = InvalidFrame(Reason.TOO_LARGE, "the server takes no message of this size")
-        if numbers:
-            session.refuse(numbers, error)
-        else:
-            session.end(error)
-            self.remove(session)
-
-    def _is_awaited(self, message: _Written) -> bool:
-        return any(
-            self.sessions.get(session.request.run_id.strip()) is session
-            and (numbers[-1] in session.awaited if numbers else session.opens_awaited > 0)
-            for session, numbers in message.parts
-        )
-
-    @property
-    def answered(self) -> bool:
-        """Whether the server has taken a run on this stream."""
-        return self._answered
 
     @property
     def leaving(self) -> bool:
@@ -229,6 +180,13 @@ class Link:
     def lost_its_server(self) -> bool:
         """Whether the stream has ended because nobody was there, or would not be any more."""
         return self._leaving or (self._unavailable and not self._answered)
+
+    def tell(self, router: Router, endpoint: str) -> None:
+        """Tell how it went with an endpoint."""
+        if self.lost_its_server:
+            router.failed(endpoint)
+        elif self._answered:
+            router.answered(endpoint)
 
     def seek(self, router: Router) -> str:
         """Return the endpoint of the link's only run."""
@@ -263,44 +221,13 @@ class Link:
         """Return the next message to write, `None` if there is none now."""
         if self._leaving or self._restart:
             return None
-        return self._take_many() if self.many else self._take_one()
-
-    def _take_one(self) -> bytes | None:
+        if self.many:
+            return self._messages.take(self._ready)
         for session in self._ready:
             if session.next_bytes:
                 return session.next_frame()
         self._ready.clear()
         return None
-
-    def _take_many(self) -> bytes | None:
-        parts, frames, size, most = [], 0, 0, self._most_frames
-        written: list[tuple[RunSession, range]] = []
-        while self._ready and frames < most and size < MESSAGE_BYTES:
-            session = next(iter(self._ready))
-            most = min(most, session.limits.frames_per_message)
-            room = session.limits.message_bytes - session.wrapping_bytes
-            outgoing: list[bytes] = []
-            first, full = session.awaited.stop, False
-            while next_bytes := session.next_bytes:
-                # One that doesn't fit into any message goes alone, for the server to refuse.
-                full = frames >= most or size >= MESSAGE_BYTES or (frames > 0 and size + next_bytes > room)
-                if full:
-                    break
-                outgoing.append(session.next_frame())
-                size += len(outgoing[-1]) + FRAME_WRAPPING_BYTES
-                frames += 1
-            if outgoing:
-                size += session.wrapping_bytes
-                written.append((session, range(first, session.awaited.stop)))
-                parts.append(codec.encode_run(session.request.run_id, outgoing))
-            if full:
-                break
-            del self._ready[session]
-        while self._written and not self._is_awaited(self._written[0]):
-            self._written.popleft()
-        if written:
-            self._written.append(_Written(frames, written))
-        return b"".join(parts) or None
 
     def receive(self, data: bytes) -> None:
         """Take a message of the server."""

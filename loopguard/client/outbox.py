@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from loopguard.model import Ack, Outcome, Verdict
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -16,6 +18,9 @@ class Future(Protocol):
 
     def done(self) -> bool:
         """Tell whether it has its result, or nobody waits any more."""
+
+    def result(self) -> Any:
+        """Return the result once it is there."""
 
     def set_result(self, result: Any, /) -> None:
         """Set the body of the answer, or the exception to raise."""
@@ -33,6 +38,19 @@ class Entry:
     future: Future | None
     report: str | None = None
     numbered_before: int = 0
+
+    @property
+    def call_id(self) -> str:
+        """The call whose outcome this tells, "" if it tells none or doesn't say which."""
+        return self.report or (self.frame.call_id if isinstance(self.frame, Outcome) else "")
+
+    def resolve(self, result: Any) -> None:
+        """Give who waits, if anybody does, the body of the answer or the exception to raise."""
+        if self.report is not None and isinstance(result, Ack):
+            result = Verdict(self.report)
+        future, self.future = self.future, None
+        if future is not None and not future.done():
+            future.set_result(result)
 
 
 class Outbox:

@@ -14,6 +14,7 @@ from loopguard import answer_codec
 from loopguard.client.channels import STREAMS_PER_CHANNEL, Channels
 from loopguard.client.link import Backoff, Link, State
 from loopguard.client.session import BUFFER_BYTES, BUFFER_FRAMES, Phase, RunSession
+from loopguard.errors import GuardUnavailable, LoopguardError
 from loopguard.model import Frame, Mode, Opened, Refusal, RunOpen, Signal
 from loopguard.v1 import guard_pb2 as pb
 
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
 
     import grpc
 
-    from loopguard.client.outbox import Entry
-    from loopguard.errors import GuardUnavailable
+    from loopguard.client.outbox import Entry, Future
 
 SERVICE: Final = pb.DESCRIPTOR.services_by_name["LoopGuardService"].full_name
 
@@ -160,12 +160,22 @@ class Settings:
             return 0
         return self.deadline_s
 
-    def decide(self, session: RunSession, entry: Entry, failure: GuardUnavailable | None = None) -> Any:
-        """Answer a frame without the guard, or raise why that must not be."""
-        if failure is not None and self.on_unavailable is OnUnavailable.WAIT:
-            raise failure
-        # What wasn't answered in time is no reason to wait as long for the next one.
-        session.late |= failure is None
+    def settle(self, session: RunSession, entry: Entry, future: Future) -> Any:
+        """Return what answers a frame, after as long a wait as `patience_s` says; without an answer it is decided here.
+
+        Raises the guard's refusal, or why nothing may be decided here.
+        """
+        answer = future.result() if future.done() else None
+        if isinstance(answer, GuardUnavailable):
+            if self.on_unavailable is OnUnavailable.WAIT:
+                raise answer
+        elif isinstance(answer, LoopguardError):
+            raise answer
+        elif future.done():
+            return answer
+        else:
+            # What wasn't answered in time is no reason to wait as long for the next one.
+            session.late = True
         return session.decide(entry, block=self.on_unavailable is OnUnavailable.BLOCK)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import grpc
 import grpc.aio
 
+from loopguard.client.homes import Homes
 from loopguard.client.routing import Router
 from loopguard.client.session import Phase, RunSession
 from loopguard.client.settings import RunFace, Settings, refusal_of
@@ -35,7 +36,10 @@ class AsyncGuardRun(RunFace):
 
     @property
     def _stream(self) -> _Stream:
-        return self._client._homes[self._session]
+        stream = self._client._homes.of(self._session)
+        if stream is None:
+            raise self._session.error or GuardUnavailable(f"run `{self.run_id}` is closed")
+        return stream
 
     async def judge(self, calls: Sequence[Call]) -> list[Verdict]:
         """Ask about all calls of one model response before any of them runs; one verdict a call.
@@ -80,17 +84,8 @@ class AsyncGuardRun(RunFace):
         entry = self._session.submit(frame, future)
         stream = self._stream
         stream.touch(self._session)
-        patience_s = settings.patience_s(stream.link, self._session, frame)
-        failure: GuardUnavailable | None = None
-        await _settled(future, patience_s)
-        if future.done():
-            answer = future.result()
-            if not isinstance(answer, LoopguardError):
-                return answer
-            if not isinstance(answer, GuardUnavailable):
-                raise answer
-            failure = answer
-        return settings.decide(self._session, entry, failure)
+        await _settled(future, settings.patience_s(stream.link, self._session, frame))
+        return settings.settle(self._session, entry, future)
 
     async def __aenter__(self) -> Self:
         return self
@@ -117,11 +112,7 @@ class AsyncGuardClient:
         self._settings = Settings(target, **settings)
         self._router = Router(self._settings.endpoints, time.monotonic)
         self._channels = self._settings.channels(grpc.aio)
-        self._streams: set[_Stream] = set()
-        #: The streams of many runs, by their endpoints.
-        self._shared: dict[str, _Stream] = {}
-        #: The stream of each run.
-        self._homes: dict[RunSession, _Stream] = {}
+        self._homes = Homes(self._router, lambda endpoint: _Stream(self, endpoint), many=self._settings.many)
         self._closed = False
 
     async def open_run(self, run_id: str, **opening: Any) -> AsyncGuardRun:
@@ -140,16 +131,7 @@ class AsyncGuardClient:
     def _stream_for(self, session: RunSession) -> _Stream:
         if self._closed:
             raise GuardUnavailable("the client is closed")
-        run_id = session.request.run_id
-        endpoint = session.redirect or self._router.place(run_id) if self._settings.many else ""
-        session.redirect = ""
-        stream = self._shared.get(endpoint) if self._settings.many else None
-        if stream is None:
-            stream = _Stream(self, endpoint)
-            self._streams.add(stream)
-            if self._settings.many:
-                self._shared[endpoint] = stream
-        self._homes[session] = stream
+        stream = self._homes.place(session)
         stream.add(session)
         return stream
 
@@ -160,19 +142,17 @@ class AsyncGuardClient:
 
     async def _let_go(self, session: RunSession) -> None:
         session.end(GuardUnavailable(f"run `{session.request.run_id}` is closed"))
-        stream = self._homes.pop(session, None)
+        stream = self._homes.leave(session)
         if stream is None:
             return
         stream.link.remove(session)
         if not self._settings.many:
-            self._streams.discard(stream)
             await stream.close()
 
     async def close(self) -> None:
         """Leave the guard; runs that were not closed stay there for resuming."""
         self._closed = True
-        streams, self._streams = self._streams, set()
-        for stream in streams:
+        for stream in self._homes.leave_all():
             await stream.close()
         for channel in self._channels:
             await channel.close()
@@ -235,10 +215,7 @@ class _Stream:
     async def _serve_somewhere(self) -> bool:
         endpoint = self._endpoint or self.link.seek(self._router)
         again = await self._serve(endpoint)
-        if self.link.lost_its_server:
-            self._router.failed(endpoint)
-        elif self.link.answered:
-            self._router.answered(endpoint)
+        self.link.tell(self._router, endpoint)
         self._client._move(self.link.take_moving())
         if again and self._endpoint and self._router.several and self.link.lost_its_server:
             self._client._move(self.link.hand_over())

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import grpc
 
+from loopguard.client.homes import Homes
 from loopguard.client.routing import Router
 from loopguard.client.session import Phase, RunSession
 from loopguard.client.settings import RunFace, Settings, refusal_of
@@ -35,7 +36,10 @@ class GuardRun(RunFace):
 
     @property
     def _stream(self) -> _Stream:
-        return self._client._homes[self._session]
+        stream = self._client._homes.of(self._session)
+        if stream is None:
+            raise self._session.error or GuardUnavailable(f"run `{self.run_id}` is closed")
+        return stream
 
     def judge(self, calls: Sequence[Call]) -> list[Verdict]:
         """Ask about all calls of one model response before any of them runs; one verdict a call.
@@ -75,14 +79,12 @@ class GuardRun(RunFace):
         self._client._let_go(self._session)
 
     def _exchange(self, frame: Frame) -> Any:
-        settings, stream = self._client._settings, self._client._homes.get(self._session)
+        settings, stream = self._client._settings, self._stream
         future: concurrent.futures.Future[Any] = concurrent.futures.Future()
-        if stream is None:
-            raise self._session.error or GuardUnavailable(f"run `{self.run_id}` is closed")
         with stream.changed:
             entry = self._session.submit(frame, future)
             # All streams among which runs move have one lock.
-            stream = self._client._homes.get(self._session, stream)
+            stream = self._client._homes.of(self._session) or stream
             stream.link.touch(self._session)
             stream.changed.notify_all()
             patience_s = settings.patience_s(stream.link, self._session, frame)
@@ -90,12 +92,7 @@ class GuardRun(RunFace):
             future.result(patience_s)
         with stream.changed:
             # Only now, since an answer may have come between the end of the wait and the lock.
-            answer = future.result() if future.done() else None
-            if future.done() and not isinstance(answer, LoopguardError):
-                return answer
-            if answer is not None and not isinstance(answer, GuardUnavailable):
-                raise answer
-            return settings.decide(self._session, entry, answer)
+            return settings.settle(self._session, entry, future)
 
     def __enter__(self) -> Self:
         return self
@@ -115,12 +112,9 @@ class GuardClient:
         self._lock = threading.RLock()
         self._router = Router(self._settings.endpoints, time.monotonic)
         self._channels = self._settings.channels(grpc)
-        self._streams: set[_Stream] = set()
-        #: The streams of many runs, by their endpoints, and the lock of them all.
-        self._shared: dict[str, _Stream] = {}
+        #: The lock of all streams of many runs.
         self._shared_changed = threading.Condition()
-        #: The stream of each run.
-        self._homes: dict[RunSession, _Stream] = {}
+        self._homes = Homes(self._router, self._make, many=self._settings.many)
         self._closed = False
 
     def open_run(self, run_id: str, **opening: Any) -> GuardRun:
@@ -148,19 +142,12 @@ class GuardClient:
         with self._lock:
             if self._closed:
                 raise GuardUnavailable("the client is closed")
-            many = self._settings.many
-            endpoint = session.redirect or self._router.place(session.request.run_id) if many else ""
-            stream = self._shared.get(endpoint) if many else None
-            if stream is None:
-                stream = _Stream(self, endpoint, self._shared_changed if many else threading.Condition())
-                self._streams.add(stream)
-                if many:
-                    self._shared[endpoint] = stream
-            if many:
-                session.redirect = ""
-            self._homes[session] = stream
+            stream = self._homes.place(session)
         stream.add(session)
         return stream
+
+    def _make(self, endpoint: str) -> _Stream:
+        return _Stream(self, endpoint, self._shared_changed if self._settings.many else threading.Condition())
 
     def _move(self, sessions: Sequence[RunSession]) -> None:
         """Put runs where they belong now; called with the lock of the streams of many runs."""
@@ -169,7 +156,8 @@ class GuardClient:
                 self._stream_for(session)
 
     def _let_go(self, session: RunSession) -> None:
-        stream = self._homes.pop(session, None)
+        with self._lock:
+            stream = self._homes.leave(session)
         if stream is None:
             return
         with stream.changed:
@@ -177,14 +165,12 @@ class GuardClient:
             stream.link.remove(session)
         if not self._settings.many:
             stream.close()
-            with self._lock:
-                self._streams.discard(stream)
 
     def close(self) -> None:
         """Leave the guard; runs that were not closed stay there for resuming."""
         with self._lock:
             self._closed = True
-            streams, self._streams = self._streams, set()
+            streams = self._homes.leave_all()
         for stream in streams:
             stream.close()
         for channel in self._channels:
@@ -256,10 +242,7 @@ class _Stream:
             endpoint = self._endpoint or self.link.seek(self._router)
         again = self._serve(endpoint)
         with self.changed, self._client._lock:
-            if self.link.lost_its_server:
-                self._router.failed(endpoint)
-            elif self.link.answered:
-                self._router.answered(endpoint)
+            self.link.tell(self._router, endpoint)
             if again and self._endpoint and self._router.several and self.link.lost_its_server:
                 self._client._move(self.link.hand_over())
         return again

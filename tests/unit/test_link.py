@@ -148,7 +148,7 @@ def test_a_message_holds_no_more_calls_than_a_server_takes(link: Link) -> None:
     calls = [Call("t")] * 1024
     for number in range(100):
         session = link.sessions["ab"[number % 2]]
-        session.limits = replace(session.limits, in_flight=64, calls_per_batch=1024)
+        session.bounds.limits = replace(session.bounds.limits, in_flight=64, calls_per_batch=1024)
         session.submit(CallBatch(calls), Waiting())
         link.touch(session)
 
@@ -172,7 +172,7 @@ def test_messages_of_a_run_that_is_gone_are_not_kept(link: Link) -> None:
         link.take()
         answer(link, "b", (link.sessions["b"]._outbox.last, answer_codec.verdicts_body([Verdict("c1")])))
 
-    assert len(link._written) == 1
+    assert len(link._messages._written) == 1
 
 
 def test_a_message_answered_before_is_not_what_was_too_large(link: Link) -> None:
