@@ -62,6 +62,25 @@ onBothStreams("a guard that is away", (many) => {
     assert.equal(run.decidedUnavailable, 101);
   });
 
+  test("a call right after a lost stream is answered by the guard that comes back", async () => {
+    await using guard = await new FakeGuard().start();
+    let lost = false;
+    // Asked how long to wait for the next try, which comes after a fifth of a second.
+    const random = (): number => {
+      lost = true;
+      return 4;
+    };
+    await using client = clientOf(guard.address, { many, random });
+    await using run = await client.openRun("r");
+    lost = false;
+    guard.cut();
+    await until(() => lost);
+
+    await run.judge([MAKE]);
+
+    assert.deepEqual([guard.observed, run.decidedUnavailable], [[1], 0]);
+  });
+
   test("a late answer is decided here, and nobody waits as long again until one comes", async () => {
     await using guard = await new FakeGuard().start();
     await using client = clientOf(guard.address, { many, deadlineMs: 50 });

@@ -38,6 +38,20 @@ test("no message holds more than the guard takes, in frames or bytes", async () 
   await assert.rejects(first.judge([{ tool: "a", args: "x".repeat(50_000 - 60) }]), { reason: "TOO_LARGE" });
 });
 
+test("no message holds more calls than a guard takes", async () => {
+  await using guard = await new FakeGuard().start();
+  guard.limits = { callsPerBatch: 1024 };
+  await using client = clientOf(guard.address, { many: true });
+  const runs = await Promise.all(RUNS.map((runId) => client.openRun(runId)));
+  const before = guard.messages.length;
+  const calls = Array.from({ length: 1024 }, () => ({ tool: "t" }));
+
+  await Promise.all(runs.flatMap((run) => [run.judge(calls), run.judge(calls)]));
+
+  const most = Math.max(...guard.messages.slice(before));
+  assert.ok(most * 1024 <= 65_536, `${most} batches of 1,024 calls`);
+});
+
 test("one run's trouble touches no other", async () => {
   await using guard = await new FakeGuard().start();
   await using client = clientOf(guard.address, { many: true });

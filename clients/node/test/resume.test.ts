@@ -186,6 +186,34 @@ onBothStreams("a lost stream", (many) => {
     assert.deepEqual(guard.observed, [1, 2, 3, 4]);
   });
 
+  test("NeedResend for a frame that is no longer kept has the run told anew", async () => {
+    await using guard = await new FakeGuard().start();
+    await using client = clientOf(guard.address, { many, bufferFrames: 2 });
+    await using run = await client.openRun("r");
+    await run.judge([MAKE]);
+    await run.report({ callId: "c1", status: "OK" });
+    for (let round = 0; round < 3; round++) await run.userMessage();
+    // What it knows of the run is older than what it has acknowledged.
+    const known = guard.runs.get("r");
+    assert.ok(known);
+    known.lastSeq = 1;
+
+    const [next] = await run.judge([MAKE]);
+
+    assert.deepEqual([next?.callId, run.opened?.rebuilt, run.decidedUnavailable], ["c2", true, 0]);
+  });
+
+  test("a durable frame whose answer was lost is sent again for it", async () => {
+    const expected = await undisturbed(many);
+    await using guard = await new FakeGuard().start();
+    guard.durable = true;
+    await using client = clientOf(guard.address, { many });
+    await using run = await client.openRun("r");
+    guard.fate = once("cut");
+
+    assert.deepEqual(await playAll(run), expected);
+  });
+
   test("an answer that is no longer kept counts as a guard that failed", async () => {
     await using guard = await new FakeGuard().start();
     await using client = clientOf(guard.address, { many, onUnavailable: "block" });

@@ -186,10 +186,16 @@ export class RunSession {
     else if (body.kind === "runEnded") this.#takeEnd(body);
     else if (this.phase === "opening") {
       if (body.kind === "error" && seq === 0) this.#takeRefusedOpen(body.refusal);
-    } else if (body.kind === "needResend") {
-      this.buffer.nextSend = Math.max(Math.min(body.fromSeq, this.buffer.last + 1), this.buffer.oldest);
-    } else if (seq > 0 && body.kind !== "goAway") this.#takeAnswer(seq, body);
-    if (answer.durableSeq > 0) this.buffer.forgetTo(answer.durableSeq);
+    } else if (body.kind === "needResend") this.#resend(body.fromSeq);
+    else if (seq > 0 && body.kind !== "goAway") this.#takeAnswer(seq, body);
+    // A frame may be durable whose answer was lost with its stream: it is sent again for that.
+    if (answer.durableSeq > 0) this.buffer.forgetTo(Math.min(answer.durableSeq, this.buffer.answered));
+  }
+
+  /** Go back to a frame that the server waits for. */
+  #resend(first: number): void {
+    if (first < this.buffer.oldest) this.#startRebuild(Math.max(0, first - 1));
+    else this.buffer.nextSend = Math.min(first, this.buffer.last + 1);
   }
 
   /**

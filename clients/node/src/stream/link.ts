@@ -16,7 +16,8 @@ import { Backoff } from "./backoff.js";
 
 /** How much goes into one message of many runs, at most. */
 const MESSAGE_FRAMES = 512;
-const MESSAGE_BYTES = 1 << 20;
+/** So few bytes never hold more calls than a server takes in one message. */
+const MESSAGE_BYTES = 256 << 10;
 /** What goes before each frame of a run in such a message, at most. */
 const FRAME_WRAPPING_BYTES = 6;
 
@@ -108,10 +109,10 @@ export class Link {
     for (const session of this.sessions.values()) session.lost();
   }
 
-  /** Note that the stream was lost; whoever waits decides for himself, unless the guard had answered at all. */
+  /** Note that the stream was lost; whoever waits decides for himself, unless the guard was there a moment ago. */
   lost(): void {
     this.left();
-    this.down = true;
+    this.down = !this.#answered;
     if (this.settings.onUnavailable === "wait" || this.#answered) return;
     for (const session of this.sessions.values()) session.giveUpWaiting();
   }
