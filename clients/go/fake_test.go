@@ -45,6 +45,8 @@ type fakeGuard struct {
 	verdict func(call *pb.Call) *pb.Verdict
 	// durable has every frame survive.
 	durable bool
+	// mostFrames is how many frames a message of many runs may have; 0 for any.
+	mostFrames int
 	// stream is called when a stream begins.
 	stream func(context.Context) error
 }
@@ -123,6 +125,13 @@ func (f *fakeGuard) GuardMany(stream grpc.BidiStreamingServer[pb.GuardManyReques
 		}
 		if err != nil {
 			return err
+		}
+		frames := 0
+		for _, run := range message.GetRuns() {
+			frames += len(run.GetFrames())
+		}
+		if f.mostFrames > 0 && frames > f.mostFrames {
+			return status.ErrorProto(statusWith(codes.ResourceExhausted, reasonTooLarge))
 		}
 		response := &pb.GuardManyResponse{}
 		for _, run := range message.GetRuns() {

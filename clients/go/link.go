@@ -56,9 +56,21 @@ type written struct {
 	from, to uint64
 }
 
+// isAwaited tells whether there is no answer yet. Without numbers it is a RunOpen.
 func (w written) isAwaited() bool {
-	return w.to >= w.from && w.to > w.session.confirmed && w.to < w.session.nextSend
+	if w.to < w.from {
+		return w.session.phase != over && w.session.opensAwaited() > 0
+	}
+	return w.to > w.session.confirmed && w.to < w.session.nextSend
 }
+
+// sent is a message that was sent, and how many frames it holds.
+type sent struct {
+	frames int
+	parts  []written
+}
+
+func (s sent) isAwaited() bool { return slices.ContainsFunc(s.parts, written.isAwaited) }
 
 // link is the runs that share one stream, of Guard (with a single run) or of GuardMany, through all its reconnects: what
 // is written to it, whom an answer is for, when to try again. It does no I/O and is guarded by its client's lock.
@@ -80,7 +92,9 @@ type link struct {
 	// ahead is how many messages of many runs have no answer yet.
 	ahead int
 	// unanswered are the messages of this stream that have no answer yet.
-	unanswered [][]written
+	unanswered []sent
+	// mostFrames is how many frames go into a message of many runs; fewer where a server refuses more.
+	mostFrames int
 }
 
 func newLink(s *settings, endpoint string, move func(*session, string)) *link {
@@ -90,6 +104,8 @@ func newLink(s *settings, endpoint string, move func(*session, string)) *link {
 		move:     move,
 		backoff:  backoff{random: s.random},
 		sessions: make(map[string]*session),
+
+		mostFrames: messageFrames,
 	}
 }
 
@@ -206,7 +222,7 @@ func (l *link) ended(how *status.Status) bool {
 		return false
 	}
 	if how != nil && refusal(how).Reason == reasonTooLarge {
-		l.refuseFirst()
+		l.shrink()
 	}
 	if !l.finished() {
 		l.lost()
@@ -214,20 +230,25 @@ func (l *link) ended(how *status.Status) bool {
 	return !l.finished()
 }
 
-// refuseFirst gives the frames up for whose size the stream has ended; sent again, they would end the next one too.
-func (l *link) refuseFirst() {
-	for _, message := range l.unanswered {
-		refused := false
-		for _, part := range message {
-			if part.isAwaited() {
-				refused = true
-				part.session.refuse(part.from, part.to, invalidFrame(reasonTooLarge, "the server takes no message of this size"))
-			}
-		}
-		if refused {
-			return
-		}
+// shrink has smaller messages made than the one for whose size the stream has ended. A single frame is given up; sent
+// again, it would end the next stream too.
+func (l *link) shrink() {
+	first := slices.IndexFunc(l.unanswered, sent.isAwaited)
+	if first < 0 {
+		return
 	}
+	message := l.unanswered[first]
+	if message.frames > 1 {
+		l.mostFrames = message.frames / 2
+		return
+	}
+	l.mostFrames = messageFrames
+	part, tooLarge := message.parts[0], invalidFrame(reasonTooLarge, "the server takes no message of this size")
+	if part.to < part.from {
+		part.session.end(tooLarge)
+		return
+	}
+	part.session.refuse(part.from, part.to, tooLarge)
 }
 
 // finished tells whether the stream has no use any more.
@@ -271,7 +292,7 @@ func (l *link) take() proto.Message {
 		if s.nextBytes() > 0 {
 			from := s.nextSend
 			frame := s.nextFrame()
-			l.note([]written{{s, from, s.nextSend - 1}})
+			l.note(sent{1, []written{{s, from, s.nextSend - 1}}})
 			return frame
 		}
 		s.ready = false
@@ -287,7 +308,7 @@ func (l *link) takeMany() proto.Message {
 	}
 	message := &pb.GuardManyRequest{}
 	var parts []written
-	room := room{frames: messageFrames}
+	room := room{frames: l.mostFrames}
 	for len(l.ready) > 0 && room.used < room.frames && room.bytes < messageBytes {
 		s := l.ready[0]
 		from := s.nextSend
@@ -306,17 +327,17 @@ func (l *link) takeMany() proto.Message {
 	if len(message.GetRuns()) == 0 {
 		return nil
 	}
-	l.note(parts)
+	l.note(sent{room.used, parts})
 	l.ahead++
 	return message
 }
 
 // note remembers what a message holds until it is answered.
-func (l *link) note(parts []written) {
-	for len(l.unanswered) > 0 && !slices.ContainsFunc(l.unanswered[0], written.isAwaited) {
+func (l *link) note(message sent) {
+	for len(l.unanswered) > 0 && !l.unanswered[0].isAwaited() {
 		l.unanswered = l.unanswered[1:]
 	}
-	l.unanswered = append(l.unanswered, parts)
+	l.unanswered = append(l.unanswered, message)
 }
 
 // room is what still goes into a message.

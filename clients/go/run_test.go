@@ -243,6 +243,40 @@ func TestFramesOfOneMessageStayWithinTheLimits(t *testing.T) {
 	group.Wait()
 }
 
+func TestWhatIsRefusedAsTooLargeIsSentInSmallerMessages(t *testing.T) {
+	guard := newFake()
+	guard.mostFrames = 3
+	held, hold := make(chan struct{}), true
+	guard.stream = func(context.Context) error {
+		if hold {
+			hold = false
+			<-held
+		}
+		return nil
+	}
+	client := newTestClient(t, guard.serve(t), WithGuardMany(), WithOnUnavailable(UnavailableWait))
+	var group sync.WaitGroup
+	for i := range 20 {
+		group.Go(func() {
+			run := openRun(t, client, fmt.Sprint("r", i))
+			if _, err := run.Judge(t.Context(), Call{Tool: "exec"}); err != nil {
+				t.Error(i, err)
+			}
+		})
+	}
+	eventually(t, "all are to be opened", func() bool {
+		client.mu.Lock()
+		defer client.mu.Unlock()
+		count := 0
+		for link := range client.streams {
+			count += len(link.sessions)
+		}
+		return count == 20
+	})
+	close(held)
+	group.Wait()
+}
+
 func TestTheNewestOfTwoOpeningsHasTheRun(t *testing.T) {
 	guard := newFake()
 	client := newTestClient(t, guard.serve(t), WithGuardMany())
