@@ -156,7 +156,7 @@ class Course:
             self._count_repeats(moment, turn, call_id, patient)
             self._count_rounds(moment, call_id, patient)
             # Thoughts alone stall nothing, but they don't turn what stalls into news.
-            if not patient and (moment.news is News.STALE or (call.note and self._stall.count)):
+            if not (patient or moment.poll) and (moment.news is News.STALE or (call.note and self._stall.count)):
                 moment.stall = self._stall.add(0, turn, call_id)
         if outcome.failed:
             self._remember_failure(call, outcome)
@@ -263,7 +263,8 @@ class Course:
         answers = self._counted(tally, -patient - (tally.fresh if batch else 0))
         if answers is not NONE and not moment.poll:
             moment.answers = answers
-            if not (batch and tally.fresh):
+            # Structured arguments with other values may be a sweep.
+            if not (tally.fresh and (batch or not call.free_text)):
                 moment.alike_answers = Count(min(answers.number, tally.alike), tally.call_ids)
 
     def _count_likenesses(self, moment: Moment, turn: int, call_id: str, patient: int) -> None:
@@ -307,8 +308,9 @@ class Course:
     def _count_rows(self, moment: Moment, turn: int, call_id: str, patient: int) -> None:
         call, outcome = moment.call, moment.outcome
         moves = call.tool_class is ToolClass.MOVE or call.bare
-        # Of a tool that nobody knows a bare "ok" may tell of a step each time.
-        nods = call.tool_class is ToolClass.OTHER and not (outcome.failed or outcome.informative)
+        # A bare "ok" may tell of a step each time, and of a tool that nobody knows so may saying nothing.
+        empty_nod = call.tool_class is ToolClass.OTHER and outcome.empty
+        nods = not outcome.failed and call.tool_class is not ToolClass.SHELL and (outcome.acknowledged or empty_nod)
         if not (outcome.transient or moment.poll or call.note or moves or nods or patient):
             self._count_spread(moment, turn, call_id)
         if outcome.failed and not outcome.empty and not outcome.verdict:

@@ -41,7 +41,9 @@ constexpr Entry ENTRIES[] = {
     {"subscription", UNPAID}, {"insufficient", UNPAID},
     {"running", GOES_ON}, {"pending", GOES_ON}, {"queued", GOES_ON}, {"waiting", GOES_ON}, {"processing", GOES_ON}, {"still", GOES_ON},
     {"building", GOES_ON}, {"starting", GOES_ON}, {"provisioning", GOES_ON}, {"deploying", GOES_ON}, {"compiling", GOES_ON}, {"downloading", GOES_ON}, {"installing", GOES_ON},
-    {"scheduled", GOES_ON}, {"initializing", GOES_ON}, {"in_progress", GOES_ON},
+    {"scheduled", GOES_ON}, {"initializing", GOES_ON}, {"in_progress", GOES_ON}, {"creating", GOES_ON}, {"updating", GOES_ON}, {"preparing", GOES_ON},
+    {"terminating", GOES_ON}, {"restarting", GOES_ON}, {"rebooting", GOES_ON}, {"uploading", GOES_ON}, {"syncing", GOES_ON}, {"migrating", GOES_ON},
+    {"indexing", GOES_ON}, {"rendering", GOES_ON}, {"pulling", GOES_ON}, {"containercreating", GOES_ON}, {"podinitializing", GOES_ON},
     {"progress", AFTER_GOES_ON}, {"ready", AFTER_GOES_ON | AFTER_PASSING}, {"yet", AFTER_GOES_ON}, {"finished", AFTER_GOES_ON}, {"complete", AFTER_GOES_ON},
     {"output", AFTER_GOES_ON},
     {"exactly", FORMAT_WORD}, {"format", FORMAT_WORD}, {"parse", FORMAT_WORD}, {"parsing", FORMAT_WORD}, {"extract", FORMAT_WORD},
@@ -136,7 +138,9 @@ inline Reading read_words(View low) noexcept {
             // The end of an address or a version counts nothing.
             const bool joined = !before.empty() && before.data() > low.data() && (before.data()[-1] == ':' || before.data()[-1] == '.');
             const bool counted = !before.empty() && is_digit(before.front()) && !joined;
-            const bool line_start = before.empty() || word.data()[-1] == '\n';
+            // A message that begins with what failed to be done tells of no test.
+            const bool to_do = before.empty() && starts(low.substr(static_cast<std::size_t>(word.data() - low.data()) + word.size()), " to ");
+            const bool line_start = !to_do && (before.empty() || word.data()[-1] == '\n');
             reading.red = reading.red || line_start || counted || before == "test" || before == "tests" || before == "assertion";
         }
         reading.red = reading.red || (senses & RED) || (word == "pass" && before == "not");
@@ -146,7 +150,9 @@ inline Reading read_words(View low) noexcept {
 
 constexpr View OPENINGS[] = {
     "error:", "error -", "error executing", "fatal:", "fatal error", "failed:", "failed to", "failure:", "exception:", "usage:",
-    "unhandled", "could not ", "cannot ", "can't ", "unable to ", "invalid ", "npm err!", "traceback (most recent call last)",
+    "missing required", "access denied", "permission denied", "unauthorized", "forbidden", "bad request", "request failed",
+    "400 bad", "401 unauth", "403 forb", "404 not", "409 conf", "422 unp", "429 too", "500 int", "502 bad", "503 serv", "504 gate",
+    "http 4", "http 5", "http error", "unhandled", "could not ", "cannot ", "can't ", "unable to ", "invalid ", "npm err!", "traceback (most recent call last)",
     "i could not ", "i couldn't ", "i cannot ", "i can't ", "i was unable ", "i am unable ", "i'm unable ", "i was not able ",
 };
 constexpr View BEHIND_COLON[] = {

@@ -9,13 +9,25 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.unit.balanced_runs import open_balanced, play
-from tests.unit.families import clusters, code, data, harnesses, packages, services, sessions, waiting, web, world
+from tests.unit.families import (
+    clusters,
+    code,
+    data,
+    harnesses,
+    mixed,
+    packages,
+    services,
+    sessions,
+    waiting,
+    web,
+    world,
+)
 
 if TYPE_CHECKING:
     from tests.unit.balanced_runs import Step, Turn
     from tests.unit.families.shapes import Honest, Loop
 
-AREAS = (web, services, clusters, code, packages, data, world, harnesses, sessions, waiting)
+AREAS = (web, services, clusters, code, packages, data, world, harnesses, sessions, waiting, mixed)
 HONEST: dict[str, Honest] = {name: one for area in AREAS for name, one in area.HONEST.items()}
 LOOPS: dict[str, Loop] = {name: one for area in AREAS for name, one in area.LOOPS.items()}
 

@@ -83,7 +83,6 @@ def test_what_a_json_answer_says_of_itself(result: dict[str, Any], flag: int) ->
         {"legal": False, "reason": "not your turn"},
         {"state": "missing"},
         {"status": "done", "progress": 100},
-        {"items": [{"state": "creating"}]},
     ],
 )
 def test_what_a_json_answer_says_of_a_thing_is_an_answer(result: dict[str, Any]) -> None:

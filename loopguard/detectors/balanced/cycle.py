@@ -25,7 +25,9 @@ def failing(moment: Moment, limits: Limits) -> Hit | None:
 def look(moment: Moment, limits: Limits) -> Hit | None:
     """Find rounds of like calls of which none brought news, whatever noise their outcomes carry."""
     count = moment.rounds
-    if count.number < limits.rounds:
+    # Several jobs may be waited for in turn, each as long as one.
+    threshold = limits.poll if moment.poll else limits.rounds
+    if count.number < threshold:
         return None
     stops = count.number >= limits.block_attempt - 1 and not (moment.poll or moment.outcome.transient)
-    return Hit(NAME, About.SPELLING, count, limits.rounds, _CLEARED, stops=stops)
+    return Hit(NAME, About.SPELLING, count, threshold, _CLEARED, stops=stops)
