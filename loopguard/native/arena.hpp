@@ -7,6 +7,7 @@
 #include <cstring>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mask_edit.hpp"
@@ -40,36 +41,31 @@ public:
     Buffer() = default;
     Buffer(const Buffer&) = delete;
     Buffer& operator=(const Buffer&) = delete;
-    ~Buffer() { std::free(block_); }
+    ~Buffer() { release(); }
 
-    uint8_t* data() const { return block_ == nullptr ? nullptr : block_ + kFront; }
+    uint8_t* data() const { return data_; }
     size_t capacity() const { return capacity_; }
 
     // Makes room; what was in the buffer is lost.
     void reserve(size_t size) {
         if (size <= capacity_) return;
         release();
-        const size_t larger = size + size / 4;
-        block_ = static_cast<uint8_t*>(std::malloc(kFront + larger));
-        if (block_ == nullptr) throw std::bad_alloc();
-        std::memset(block_, 0, kFront);
-        capacity_ = larger;
+        resize(size + size / 4);
     }
 
     // Makes room and keeps what was there.
     void grow(size_t size) {
-        if (size <= capacity_) return;
-        const size_t larger = size + size / 2;
-        auto* const block = static_cast<uint8_t*>(std::realloc(block_, kFront + larger));
-        if (block == nullptr) throw std::bad_alloc();
-        if (block_ == nullptr) std::memset(block, 0, kFront);
-        block_ = block;
-        capacity_ = larger;
+        if (size > capacity_) resize(size + size / 2);
+    }
+
+    void swap(Buffer& other) {
+        std::swap(data_, other.data_);
+        std::swap(capacity_, other.capacity_);
     }
 
     void release() {
-        std::free(block_);
-        block_ = nullptr;
+        if (data_ != nullptr) std::free(data_ - kFront);
+        data_ = nullptr;
         capacity_ = 0;
     }
 
@@ -77,13 +73,21 @@ private:
     // Some questions look at the bytes before a place, also before the first.
     static constexpr size_t kFront = 32;
 
-    uint8_t* block_ = nullptr;
+    void resize(size_t size) {
+        void* const block = std::realloc(data_ == nullptr ? nullptr : data_ - kFront, kFront + size);
+        if (block == nullptr) throw std::bad_alloc();
+        if (data_ == nullptr) std::memset(block, 0, kFront);
+        data_ = static_cast<uint8_t*>(block) + kFront;
+        capacity_ = size;
+    }
+
+    uint8_t* data_ = nullptr;
     size_t capacity_ = 0;
 };
 
 // One member of an object that was written: `"key":value,` at `offset` of the output.
 struct Member {
-    uint64_t prefix;    // the key's first eight bytes, big-endian, zeros behind a shorter one
+    int64_t prefix;     // the key's first eight bytes, big-endian, zeros behind a shorter one, moved down to signed numbers
     size_t offset;      // of the key's opening quote
     size_t key_size;    // without quotes
     size_t size;        // without the comma
@@ -104,10 +108,12 @@ public:
     Member* data() { return members_; }
     Member* begin() { return members_; }
     Member* end() { return members_ + size_; }
-    const Member& last() const { return members_[size_ - 1]; }
-    void push(const Member& member) {
+    Member& last() { return members_[size_ - 1]; }
+    void drop_last() { --size_; }
+    // The new last one, to be filled in; good until the next is added.
+    Member& add() {
         if (__builtin_expect(size_ == capacity_, 0)) grow();
-        members_[size_++] = member;
+        return members_[size_++];
     }
     void shrink(size_t size) { size_ = size; }
 
@@ -119,11 +125,15 @@ public:
     }
 
 private:
+    // Members that may be read behind the last: they are ranked in fours.
+    static constexpr size_t kBehind = 3;
+
     [[gnu::noinline]] void grow() {
         const size_t capacity = capacity_ == 0 ? 64 : capacity_ * 2;
-        void* const larger = std::realloc(members_, capacity * sizeof(Member));
+        void* const larger = std::realloc(members_, (capacity + kBehind) * sizeof(Member));
         if (larger == nullptr) throw std::bad_alloc();
         members_ = static_cast<Member*>(larger);
+        std::memset(members_ + capacity_, 0, (capacity - capacity_ + kBehind) * sizeof(Member));
         capacity_ = capacity;
     }
 

@@ -28,7 +28,7 @@ struct Input {
 
 // Writes one document at `offset` of the arena's output; false if it is not JSON, and then nothing counts.
 template <bool kMasked>
-bool write_document(Arena& arena, const uint8_t* data, size_t size, size_t offset, uint32_t mask, const Rules* rules,
+[[gnu::always_inline]] inline bool write_document(Arena& arena, const uint8_t* data, size_t size, size_t offset, uint32_t mask, const Rules* rules,
                     bool spans, uint32_t never_mask = 0) {
     const Input input(arena, data, size);
     const uint32_t outer_flags = arena.flags;
@@ -37,6 +37,7 @@ bool write_document(Arena& arena, const uint8_t* data, size_t size, size_t offse
     Writer<kMasked> writer(arena, input.start, input.end, input.limit, mask, rules);
     writer.never_mask(never_mask);
     if (spans) writer.leave_outer_members_in_place();
+    if (offset == 0) writer.write_alone();
     const Cursor at = writer.document(writer.skip_space(input.start), start);
     if (at.in == nullptr || writer.skip_space(at.in) != input.end) return false;
     arena.flags = outer_flags | writer.flags();

@@ -71,7 +71,6 @@ public:
 
     // Sorts and drops all but the last of equal keys; returns how many are left. Stable, n log n at worst.
     size_t sort(Member* members, size_t count) const {
-        if (count <= kRanked && sort_by_rank(members, count)) return count;
         if (count <= kInserted) {
             insertion_sort(members, count);
         } else {
@@ -92,7 +91,6 @@ private:
         size_t size;
     };
 
-    static constexpr size_t kRanked = 16;
     static constexpr size_t kInserted = 24;
 
     const uint8_t* key(const Member& member) const { return output_ + member.offset + 1; }
@@ -112,24 +110,6 @@ private:
         }
         if (a.key_size == b.key_size) return 0;
         return a.key_size < b.key_size ? -1 : 1;
-    }
-
-    // Few members with different prefixes, which is nearly every object: each one's place is the number of smaller ones.
-    // No branch depends on the keys. False, and nothing moved, if prefixes are not enough.
-    static bool sort_by_rank(Member* members, size_t count) {
-        Member sorted[kRanked];
-        uint32_t decode = 0;
-        uint32_t places = 0;
-        for (size_t i = 0; i < count; ++i) {
-            size_t place = 0;
-            for (size_t j = 0; j < count; ++j) place += members[j].prefix < members[i].prefix;
-            decode |= members[i].decode;
-            places |= 1u << place;
-            sorted[place] = members[i];
-        }
-        if (decode != 0 || places != (1u << count) - 1) return false;
-        std::memcpy(members, sorted, count * sizeof(Member));
-        return true;
     }
 
     void insertion_sort(Member* members, size_t count) const {

@@ -7,21 +7,27 @@ protected:
     // Strings end before `end`; up to `limit` bytes may be read, those behind the end are zeros.
     StringCopier(const uint8_t* end, const uint8_t* limit) : end_(end), limit_(limit) {}
 
+    // From the opening quote on.
     Cursor copy_string(const uint8_t* in, uint8_t* out) {
-        *out++ = '"';
-        ++in;
+        uint32_t quote = 1;
         while (__builtin_expect(in + Block::kSize <= limit_, 1)) {
             const Block block = Block::load(in);
             block.store(out);
-            const uint32_t special = block.special();
+            const uint32_t special = block.special() & ~quote;
             if (__builtin_expect(special != 0, 1)) {
-                const int at = __builtin_ctz(special);
-                if (__builtin_expect(in[at] != '"', 0)) break;
-                out[at] = '"';
+                // All that follows waits for where the string ends; that nothing before is special has only to be confirmed.
+                const uint32_t quotes = block.equal('"') & ~quote;
+                if (__builtin_expect((quotes & -quotes) != (special & -special), 0)) break;
+                const int at = __builtin_ctz(quotes);
                 return {in + at + 1, out + at + 1};
             }
+            quote = 0;
             in += Block::kSize;
             out += Block::kSize;
+        }
+        if (quote != 0) {
+            *out++ = '"';
+            ++in;
         }
         return copy_special_string(in, out);
     }
@@ -50,7 +56,6 @@ protected:
             if ((unusual >> at & 1) != 0) {
                 --at;
             } else if (in[at] == '"') {
-                out[at] = '"';
                 return {in + at + 1, out + at + 1};
             }
             const Cursor next = copy_unusual(in + at, out + at);

@@ -16,6 +16,9 @@ public:
     // The outermost object's members may stay where they are, in order on the arena's stack.
     void leave_outer_members_in_place() { spans_allowed_ = true; }
 
+    // The document is all that the arena's output is for.
+    void write_alone() { alone_ = true; }
+
     const uint8_t* skip_space(const uint8_t* in) const {
         while (in < end_ && is_space(*in)) ++in;
         return in;
@@ -28,23 +31,18 @@ public:
 
     // `kRuled`: key rules say something about members below; `state_` is theirs for this value.
     template <bool kRuled = false>
-    Cursor value(const uint8_t* in, uint8_t* out, int depth) {
-        if (in >= end_) return kNotJson;
-        const uint8_t c = *in;
-        if (c == '"') return string(in, out);
-        if (c == '{') return object<kRuled>(in, out, depth);
-        if (c == '[') return array<kRuled>(in, out, depth);
-        if (is_digit(c) || c == '-') return number(in, out);
-        return literal(in, out);
+    [[gnu::always_inline]] Cursor value(const uint8_t* in, uint8_t* out, int depth) {
+        if (__builtin_expect(in < end_ && *in == '"', 1)) return string(in, out);
+        return other_value<kRuled>(in, out, depth);
     }
 
     // A string from its opening quote on.
     Cursor string(const uint8_t* in, uint8_t* out) {
-        if constexpr (!kMasked) return copy_string(in, out);
-        escaped_ = false;
-        const Cursor at = copy_string(in, out);
-        if (at.in == nullptr || mask_ == 0) return at;
-        return masker_.string(in + 1, out + 1, at, mask_, escaped_, key_in_force());
+        if constexpr (kMasked) {
+            return masked_string(in, out);
+        } else {
+            return copy_string(in, out);
+        }
     }
 
     // Masks apply but for these kinds, whatever caller and rules say.
@@ -74,6 +72,30 @@ private:
             in += Block::kSize;
         }
         return skip_space(in);
+    }
+
+    // Whether the next token is this one; moves to it.
+    bool next_is(char token, const uint8_t*& in) const {
+        if (__builtin_expect(in < end_ && *in == token, 1)) return true;
+        in = next_token(in);
+        return in < end_ && *in == token;
+    }
+
+    [[gnu::noinline]] Cursor masked_string(const uint8_t* in, uint8_t* out) {
+        escaped_ = false;
+        const Cursor at = copy_string(in, out);
+        if (at.in == nullptr || mask_ == 0) return at;
+        return masker_.string(in + 1, out + 1, at, mask_, escaped_, key_in_force());
+    }
+
+    template <bool kRuled>
+    [[gnu::noinline]] Cursor other_value(const uint8_t* in, uint8_t* out, int depth) {
+        if (in >= end_) return kNotJson;
+        const uint8_t c = *in;
+        if (c == '{') return object<kRuled>(in, out, depth);
+        if (c == '[') return array<kRuled>(in, out, depth);
+        if (is_digit(c) || c == '-') return number(in, out);
+        return literal(in, out);
     }
 
     typename Masker::Key key_in_force() const { return {arena_.output.data() + key_offset_ + 1, key_size_}; }
@@ -122,14 +144,16 @@ private:
         return {token.end, put_number(out, token, flags_)};
     }
 
+    template <size_t kSize>
+    bool is_at(const uint8_t* in, const char (&word)[kSize]) const {
+        return static_cast<size_t>(end_ - in) >= kSize - 1 && std::memcmp(in, word, kSize - 1) == 0;
+    }
+
     Cursor literal(const uint8_t* in, uint8_t* out) const {
-        const auto is = [&](const char* word, size_t size) {
-            return static_cast<size_t>(end_ - in) >= size && std::memcmp(in, word, size) == 0;
-        };
         size_t size = 0;
-        if (is("true", 4) || is("null", 4)) {
+        if (is_at(in, "true") || is_at(in, "null")) {
             size = 4;
-        } else if (is("false", 5)) {
+        } else if (is_at(in, "false")) {
             size = 5;
         } else {
             return kNotJson;
@@ -175,7 +199,7 @@ private:
     }
 
     template <bool kRuled>
-    Cursor array(const uint8_t* in, uint8_t* out, int depth) {
+    [[gnu::noinline]] Cursor array(const uint8_t* in, uint8_t* out, int depth) {
         if (depth >= kMaxDepth) return kNotJson;
         *out++ = '[';
         in = next_token(in + 1);
@@ -198,16 +222,16 @@ private:
             }
             if (item.in == nullptr) return kNotJson;
             const bool left_out = kRuled && item.out == out;
-            in = next_token(item.in);
+            in = item.in;
             out = item.out;
-            if (in >= end_) return kNotJson;
             if (!left_out) {
                 *out++ = ',';
                 any = true;
             }
-            const uint8_t c = *in++;
-            if (c == ']') break;
-            if (c != ',') return kNotJson;
+            const bool more = next_is(',', in);
+            if (!more && (in >= end_ || *in != ']')) return kNotJson;
+            ++in;
+            if (!more) break;
             in = next_token(in);
         }
         if (any) {
@@ -219,7 +243,7 @@ private:
     }
 
     template <bool kRuled>
-    Cursor object(const uint8_t* in, uint8_t* out, int depth) {
+    [[gnu::noinline]] Cursor object(const uint8_t* in, uint8_t* out, int depth) {
         if (depth >= kMaxDepth) return kNotJson;
         *out++ = '{';
         in = next_token(in + 1);
@@ -232,13 +256,14 @@ private:
         bool sorted = true;
         for (;;) {
             if (in >= end_ || *in != '"') return kNotJson;
-            Member member;
+            Member& member = arena_.members.add();
             int32_t state = 0;
             const uint32_t outer_flags = flags_;
             Cursor at = key<kRuled>(in, out, member, state);
             if (at.in == nullptr) return kNotJson;
-            in = next_token(at.in);
-            if (in >= end_ || *in != ':') return kNotJson;
+            if (arena_.members.size() - 1 > first_member) sorted = sorted && follows(*(&member - 1), member);
+            in = at.in;
+            if (!next_is(':', in)) return kNotJson;
             *at.out = ':';
             in = next_token(in + 1);
             if constexpr (kMasked) {
@@ -255,20 +280,21 @@ private:
             }
             if (at.in == nullptr) return kNotJson;
             out = at.out;
+            // The reference may not be good any more.
+            Member& written = arena_.members.last();
             if (!left_out) {
-                member.size = static_cast<size_t>(out - arena_.output.data()) - member.offset;
+                written.size = static_cast<size_t>(out - arena_.output.data()) - written.offset;
                 *out++ = ',';
-                if (arena_.members.size() > first_member) sorted = sorted && follows(arena_.members.last(), member);
-                arena_.members.push(member);
             } else {
-                out = arena_.output.data() + member.offset;
+                out = arena_.output.data() + written.offset;
                 flags_ = outer_flags;
+                arena_.members.drop_last();
             }
-            in = next_token(at.in);
-            if (in >= end_) return kNotJson;
-            const uint8_t c = *in++;
-            if (c == '}') break;
-            if (c != ',') return kNotJson;
+            in = at.in;
+            const bool more = next_is(',', in);
+            if (!more && (in >= end_ || *in != '}')) return kNotJson;
+            ++in;
+            if (!more) break;
             in = next_token(in);
         }
         if (!sorted) {
@@ -293,11 +319,12 @@ private:
         member.raw_key = 0;
         if constexpr (kRuled) state = rules_->state(state_).next(out + 1, member.key_size);
         if constexpr (kMasked) mask_key(in, out, at, member);
+        // Only what has no escapes is compared by it, and so the input's bytes will do: the output's were just stored.
         uint64_t prefix;
-        std::memcpy(&prefix, out + 1, 8);
+        std::memcpy(&prefix, (in + 9 <= limit_ ? in : out) + 1, 8);
         prefix = big_endian(prefix);
         if (member.key_size < 8) prefix &= ~(~uint64_t{0} >> (8 * member.key_size));
-        member.prefix = prefix;
+        member.prefix = static_cast<int64_t>(prefix ^ uint64_t{1} << 63);
         if (__builtin_expect((prefix & 0x8080808080808080u) != 0, 0)) {
             for (size_t i = 0; i < std::min<size_t>(member.key_size, 8); ++i) member.decode |= out[1 + i] >= 0xEE;
         }
@@ -327,24 +354,57 @@ private:
         return MemberOrder(arena_).compare(before, member) < 0;
     }
 
+    // Up to this many members are ranked.
+    static constexpr size_t kRanked = 16;
+
+    // The order of few members with different prefixes, as nearly all objects have: each one's place is the number of those
+    // that are less, and no branch depends on the keys. False if prefixes are not enough.
+    static bool rank(const Member* members, size_t count, uint8_t (&order)[kRanked]) {
+        using Four = int64_t __attribute__((vector_size(32)));
+        alignas(Four) int64_t places[kRanked];
+        uint32_t decode = 0;
+        for (size_t i = 0; i < count; i += 4) {
+            // Put together of its own loads: one of what was stored in parts would have to wait.
+            const Member* const own = members + i;
+            const Four prefixes{own[0].prefix, own[1].prefix, own[2].prefix, own[3].prefix};
+            Four place{};
+            for (size_t j = 0; j < count; ++j) place -= prefixes > members[j].prefix;
+            std::memcpy(places + i, &place, sizeof place);
+        }
+        uint32_t taken = 0;
+        for (size_t i = 0; i < count; ++i) {
+            decode |= members[i].decode;
+            taken |= 1u << places[i];
+            order[places[i]] = static_cast<uint8_t>(i);
+        }
+        return decode == 0 && taken == (1u << count) - 1;
+    }
+
     // Brings the members from `first_member` on, whose text is [first_byte, out), in order; returns the new end.
     [[gnu::noinline]] uint8_t* reorder(size_t first_member, size_t first_byte, uint8_t* out, int depth) {
         Member* const members = arena_.members.data() + first_member;
-        const size_t count = arena_.members.size() - first_member;
-        const size_t kept = MemberOrder(arena_).sort(members, count);
-        if (kept != count) flags_ |= kDuplicateKey;
+        size_t count = arena_.members.size() - first_member;
         uint8_t* const text = arena_.output.data();
         const size_t size = static_cast<size_t>(out - text) - first_byte;
-        if (depth == 0 && spans_allowed_ && size > kSpansPay) {
-            arena_.members.shrink(first_member + kept);
-            outer_members_ = kept;
+        const bool spans = depth == 0 && spans_allowed_ && size > kSpansPay;
+        uint8_t order[kRanked];
+        const bool ranked = count <= kRanked && !spans && rank(members, count, order);
+        if (!ranked) {
+            const size_t kept = MemberOrder(arena_).sort(members, count);
+            if (kept != count) flags_ |= kDuplicateKey;
+            count = kept;
+        }
+        if (spans) {
+            arena_.members.shrink(first_member + count);
+            outer_members_ = count;
             return out;
         }
-        arena_.scratch.reserve(size + kSlack);
-        uint8_t* to = arena_.scratch.data();
-        for (size_t i = 0; i < kept; ++i) {
-            const uint8_t* from = text + members[i].offset;
-            const size_t member_size = members[i].size + 1;
+        arena_.scratch.reserve(first_byte + size + kSlack);
+        uint8_t* const start = arena_.scratch.data() + first_byte;
+        uint8_t* to = start;
+        const auto put = [&](const Member& member) {
+            const uint8_t* from = text + member.offset;
+            const size_t member_size = member.size + 1;
             // A call of memcpy costs more than a short member.
             if (member_size <= 256) {
                 for (size_t copied = 0; copied < member_size; copied += Block::kSize) {
@@ -354,10 +414,20 @@ private:
                 std::memcpy(to, from, member_size);
             }
             to += member_size;
+        };
+        if (ranked) {
+            for (size_t i = 0; i < count; ++i) put(members[order[i]]);
+        } else {
+            for (size_t i = 0; i < count; ++i) put(members[i]);
         }
-        const size_t kept_size = static_cast<size_t>(to - arena_.scratch.data());
-        std::memcpy(text + first_byte, arena_.scratch.data(), kept_size);
-        return text + first_byte + kept_size;
+        if (alone_ && depth == 0) {
+            // Nothing but this object is written: no need to bring it back.
+            arena_.scratch.data()[0] = '{';
+            arena_.output.swap(arena_.scratch);
+            return to;
+        }
+        std::memcpy(text + first_byte, start, static_cast<size_t>(to - start));
+        return text + first_byte + (to - start);
     }
 
     static constexpr uint32_t kBlockMask = Block::kSize == 32 ? ~uint32_t{0} : (uint32_t{1} << (Block::kSize & 31)) - 1;
@@ -373,6 +443,7 @@ private:
     int32_t state_ = 0;            // of the container being written, where rules look at it
     bool something_kept_ = false;  // below the value being written
     bool spans_allowed_ = false;
+    bool alone_ = false;
     size_t outer_members_ = 0;
 };
 
