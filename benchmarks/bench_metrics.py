@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 from loopguard.server.conversation import GuardConversation, ManyConversation
 from loopguard.server.limits import Limits
 from loopguard.server.sessions import Sessions
-from loopguard.server.tally import Latencies, Tally
+from loopguard.server.tally import BOUNDS_S, Tally
 from loopguard.server.watch import Hub
 
 from loopguard import Configuration, Engine
+from loopguard._intake import Latencies
 from loopguard.cli.wire_load import Frames, Load
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def player(rpc: str, *, counted: bool) -> Callable[[], float]:
     many = rpc == "GuardMany"
     frames = Frames(Load(many=many, streams=1, size=64 if many else 1, seconds=0), 0)
     conversation.receive(frames.opening())
-    receive, clock, spent = conversation.receive, time.perf_counter, Latencies().add
+    receive, clock, spent = conversation.receive, time.perf_counter, Latencies(BOUNDS_S).add
 
     def play() -> float:
         messages = [frames.next()[0] for _ in range(PER_ROUND[rpc])]

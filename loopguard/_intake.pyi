@@ -1,7 +1,8 @@
-"""The short way of plain frames through an open run: from their bytes to the encoded answer."""
+"""What a server does for every message: the short way of plain frames, the write of the answer, how long it took."""
 
-from collections.abc import Callable
-from typing import Any, Self, TypeVar, final
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any, Final, Self, TypeVar, final
 
 from typing_extensions import disjoint_base
 
@@ -37,6 +38,21 @@ class Place:
     used_at: float
     dirty: bool
     def __init__(self, run: RunState, tenant: Account) -> None: ...
+
+@disjoint_base
+class Latencies:
+    sum_s: Final[float]
+    def __init__(self, bounds_s: Iterable[float]) -> None: ...
+    @property
+    def counts(self) -> list[int]: ...
+    def add(self, seconds: float) -> None: ...
+
+@final
+class Writing:
+    future: Final[asyncio.Future[Any] | None]
+    def __init__(self, write: Callable[[bytes], Coroutine[Any, Any, None]]) -> None: ...
+    def begin(self, message: bytes) -> None: ...
+    def over(self) -> bool: ...
 
 @final
 class ShortWay:

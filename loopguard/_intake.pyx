@@ -1,12 +1,15 @@
 # cython: language_level=3, binding=True, auto_pickle=False, autotestdict=False, embedsignature=False
 # cython: boundscheck=True, wraparound=False, freethreading_compatible=True
-"""The short way of plain frames through an open run: from bytes to the encoded answer, with hardly an object between.
+"""What a server does for every message: the short way of plain frames, the write of the answer, how long it took.
 
-It does what `loopguard.server` says in Python, step by step, for a batch of one call and for an outcome of which there
-is nothing to say. For anything else it answers `None`, nothing has changed, and the long way decides. Not thread-safe.
+The short way goes from bytes to the encoded answer with hardly an object between. It does what `loopguard.server` says
+in Python, step by step, for a batch of one call and for an outcome of which there is nothing to say. For anything else
+it answers `None`, nothing has changed, and the long way decides. Not thread-safe.
 """
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF
 from libc.stdint cimport uint64_t
 from libcpp.string cimport string
 from libcpp.vector cimport vector
@@ -19,6 +22,12 @@ from loopguard._wire cimport (
     AT, CALLS, FIRST, OUTCOME, SECOND, SECOND_NUMBER, SEQ, THIRD, Span, allowed_call_body, allowed_outcome_body,
     put_numbers, put_varint, read_duration, read_span, read_varint, size_of_numbers, span_of, to_text, varint_size,
 )
+
+cdef extern from "Python.h":
+    ctypedef enum PySendResult:
+        PYGEN_RETURN, PYGEN_ERROR, PYGEN_NEXT
+
+    PySendResult PyIter_Send(object coroutine, object value, PyObject** result) except PYGEN_ERROR
 
 cdef enum:
     # The number of `loopguard.v1.Status` OK; 0 is none.
@@ -199,6 +208,70 @@ cdef class Place:
         self.tenant = tenant
         self.answers = []
         self.dirty = True
+
+
+cdef class Latencies:
+    """How long messages waited for their answers, counted up to each of some bounds in seconds and beyond the last."""
+    cdef vector[double] bounds
+    cdef vector[uint64_t] counted
+    cdef readonly double sum_s
+
+    def __init__(self, bounds_s):
+        self.bounds = bounds_s
+        self.counted.resize(self.bounds.size() + 1)
+
+    @property
+    def counts(self):
+        """The numbers of messages."""
+        return list(self.counted)
+
+    def add(self, double seconds):
+        """Count one message."""
+        cdef size_t index = 0
+        while index < self.bounds.size() and self.bounds[index] < seconds:
+            index += 1
+        self.counted[index] += 1
+        self.sum_s += seconds
+
+
+@cython.final
+cdef class Writing:
+    """The writes of a stream, one at a time, each begun as a task would by its first step and not waited for.
+
+    So the next message can be waited for at once. Whoever writes next waits for the end of the one before.
+    """
+    cdef object write
+    cdef object coroutine
+    cdef readonly object future
+
+    def __init__(self, write):
+        """Take what returns the coroutine of a write."""
+        self.write = write
+
+    def begin(self, bytes message not None):
+        """Begin to write; no other write may be under way. Raises what that raises at once."""
+        self.step(self.write(message))
+
+    def over(self):
+        """Return whether no write is under way. Raises what the last one has raised, once."""
+        cdef object coroutine = self.coroutine
+        if coroutine is None:
+            return True
+        if not self.future.done():
+            return False
+        self.coroutine = self.future = None
+        self.step(coroutine)
+        return self.coroutine is None
+
+    cdef int step(self, object coroutine) except -1:
+        cdef PyObject* result = NULL
+        cdef PySendResult sent = PyIter_Send(coroutine, None, &result)
+        cdef object future = <object>result
+        Py_DECREF(future)
+        if sent == PYGEN_NEXT:
+            self.coroutine = coroutine
+            self.future = future
+        return 0
 
 
 @cython.final

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import grpc.aio
 
+from loopguard._intake import Writing
 from loopguard.answer_codec import STATUS_TRAILER
 
 from .status import StreamEnd
@@ -17,7 +18,9 @@ from .status import StreamEnd
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-    from .tally import Latencies, Tally
+    from loopguard._intake import Latencies
+
+    from .tally import Tally
     from .tokens import Grant
     from .watch import Watcher
 
@@ -48,8 +51,8 @@ class Stream:
         self.grant = grant
         self._tally = tally
         self._latencies = latencies
-        # gRPC allows one write at a time, and two tasks write here: while one does, what is said waits in a queue.
-        self._writing = False
+        # gRPC allows one write at a time, and two tasks write here: while one does, the other one waits.
+        self._writing = Writing(context.write)
         self._said: deque[tuple[bytes, StreamEnd | None]] = deque()
         self._saying: asyncio.Task[None] | None = None
         self._ending: asyncio.Task[None] | None = None
@@ -60,7 +63,7 @@ class Stream:
         """Answer messages until the client closes its side or the stream has to end."""
         # Typed loosely: to the stubs, `EOF` is no result of `read`.
         read: Any = self._context.read
-        write, receive = self._context.write, self.conversation.receive
+        receive, begin, over = self.conversation.receive, self._writing.begin, self._writing.over
         clock, spent, eof = time.perf_counter, self._latencies.add, grpc.aio.EOF
         try:
             while (data := await read()) is not eof and not self._over:
@@ -69,29 +72,36 @@ class Stream:
                 if not isinstance(answer, bytes):
                     answer = await answer
                 spent(clock() - begun)
-                while self._saying is not None:
-                    await self._saying
-                self._writing = True
-                await write(answer)
-                self._writing = False
-                if self._said:
-                    self._speak()
-            while self._saying is not None:
-                await self._saying
+                # A client that doesn't read holds up its own next answer here.
+                if not over() or self._saying is not None:
+                    await self._silence()
+                begin(answer)
+            await self._silence()
         except StreamEnd as end:
             self._tally.refusals[end.reason.value] += 1
+            await self._silence()
             await abort(self._context, end)
         finally:
             self.conversation.release()
 
+    async def _written(self) -> None:
+        """Wait until the last write of an answer is done."""
+        while not self._writing.over():
+            future = self._writing.future
+            assert future is not None
+            # Not the future itself: to be cancelled while waiting for it would cancel it for the other task as well.
+            await asyncio.wait((future,))
+
+    async def _silence(self) -> None:
+        """Wait until nobody writes."""
+        while self._saying is not None or not self._writing.over():
+            await (self._saying or self._written())
+
     def say(self, message: bytes, end: StreamEnd | None = None) -> None:
         """Send a message soon, then end the stream if `end` is given."""
         self._said.append((message, end))
-        if not self._writing and self._saying is None:
-            self._speak()
-
-    def _speak(self) -> None:
-        self._saying = asyncio.create_task(self._say_all())
+        if self._saying is None:
+            self._saying = asyncio.create_task(self._say_all())
 
     def end(self, end: StreamEnd) -> None:
         """End the stream soon, and take no message before that."""
@@ -101,6 +111,7 @@ class Stream:
 
     async def _say_all(self) -> None:
         try:
+            await self._written()
             while self._said:
                 message, end = self._said.popleft()
                 if message:

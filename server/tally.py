@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from loopguard._intake import Counts
+from loopguard._intake import Counts, Latencies
 from loopguard.model import Action, Flag
 
 if TYPE_CHECKING:
@@ -22,21 +21,6 @@ BOUNDS_S: Final = (0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0
 _ALLOW: Final = Action.ALLOW
 # Asked for only where there are flags at all: an enum's `&` costs more than the rest of this.
 _OPAQUE: Final = Flag.OPAQUE
-
-
-class Latencies:
-    """How long messages waited for their answers."""
-
-    __slots__ = ("counts", "sum_s")
-
-    def __init__(self) -> None:
-        self.counts = [0] * (len(BOUNDS_S) + 1)
-        self.sum_s = 0.0
-
-    def add(self, seconds: float) -> None:
-        """Count one message."""
-        self.counts[bisect_left(BOUNDS_S, seconds)] += 1
-        self.sum_s += seconds
 
 
 class Tally(Counts):
@@ -55,7 +39,7 @@ class Tally(Counts):
         self.store_commits = self.store_snapshots = self.store_bytes = self.store_fenced = 0
         self.store_failures: Counter[str] = Counter()
         self.store_restored: Counter[str] = Counter()
-        self.latencies = {"Guard": Latencies(), "GuardMany": Latencies()}
+        self.latencies = {rpc: Latencies(BOUNDS_S) for rpc in ("Guard", "GuardMany")}
 
     def judge(self, verdicts: Iterable[Verdict]) -> None:
         """Count the verdicts on calls."""

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 from loopguard.server.metrics import COUNTERS, GAUGES, build_registry
-from loopguard.server.tally import BOUNDS_S, Latencies, Tally, add_up
+from loopguard.server.tally import BOUNDS_S, Tally, add_up
 from prometheus_client import generate_latest
 
+from loopguard._intake import Latencies
 from loopguard.model import Action, Finding, Flag, Level, Verdict
 
 
@@ -29,7 +30,7 @@ def test_verdicts_are_told_apart() -> None:
 
 
 def test_a_latency_falls_into_the_first_bucket_that_holds_it() -> None:
-    latencies = Latencies()
+    latencies = Latencies(BOUNDS_S)
 
     for seconds in (0.0, BOUNDS_S[0], BOUNDS_S[0] * 1.01, 10.0):
         latencies.add(seconds)
