@@ -59,9 +59,9 @@ type written struct {
 // isAwaited tells whether there is no answer yet. Without numbers it is a RunOpen.
 func (w written) isAwaited() bool {
 	if w.to < w.from {
-		return w.session.phase != over && w.session.opensAwaited() > 0
+		return w.session.phase == opening && w.session.opensAwaited() > 0
 	}
-	return w.to > w.session.confirmed && w.to < w.session.nextSend
+	return w.session.phase != over && w.to > w.session.confirmed && w.to < w.session.nextSend
 }
 
 // sent is a message that was sent, and how many frames it holds.

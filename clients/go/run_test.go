@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/loopguard/loopguard/clients/go/loopguardv1"
@@ -275,6 +276,34 @@ func TestWhatIsRefusedAsTooLargeIsSentInSmallerMessages(t *testing.T) {
 	})
 	close(held)
 	group.Wait()
+}
+
+func TestAFrameThatIsRefusedAsTooLargeIsGivenUp(t *testing.T) {
+	eachWay(t, func(t *testing.T, options ...Option) {
+		guard := newFake()
+		guard.before = func(_ string, frame *pb.GuardRequest) error {
+			if frame.GetCalls() == nil {
+				return nil
+			}
+			return status.ErrorProto(statusWith(codes.ResourceExhausted, reasonTooLarge))
+		}
+		client := newTestClient(t, guard.serve(t), append(options, WithOnUnavailable(UnavailableWait))...)
+		run := openRun(t, client, "r")
+		var refused *Error
+		if _, err := run.Judge(t.Context(), Call{Tool: "exec"}); !errors.As(err, &refused) || refused.Reason != reasonTooLarge {
+			t.Errorf("got %v", err)
+		}
+		for range 3 {
+			if err := run.UserMessage(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		client.mu.Lock()
+		defer client.mu.Unlock()
+		if count := len(run.session.link.unanswered); count > 1 {
+			t.Errorf("%d messages are kept", count)
+		}
+	})
 }
 
 func TestTheNewestOfTwoOpeningsHasTheRun(t *testing.T) {

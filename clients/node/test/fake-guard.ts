@@ -37,6 +37,8 @@ export class FakeGuard {
   /** Ends a stream as soon as it is begun. */
   refuseStream: (() => Partial<grpc.StatusObject> | undefined) | undefined;
   limits: Partial<pb.Limits> = {};
+  /** How many frames a message may hold. */
+  mostFrames = Number.POSITIVE_INFINITY;
   durable = false;
   address = "";
   #server = new grpc.Server({ "grpc.max_receive_message_length": -1 });
@@ -102,7 +104,9 @@ export class FakeGuard {
       const runs = many
         ? fromBinary(pb.GuardManyRequestSchema, data).runs
         : [{ runId: stream.runId, frames: [fromBinary(pb.GuardRequestSchema, data)] }];
-      this.messages.push(runs.reduce((sum, run) => sum + run.frames.length, 0));
+      const count = runs.reduce((sum, run) => sum + run.frames.length, 0);
+      this.messages.push(count);
+      if (count > this.mostFrames) stream.end(streamStatus(grpc.status.RESOURCE_EXHAUSTED, "TOO_LARGE", "too large"));
       for (const { runId, frames } of runs) for (const frame of frames) this.#take(stream, runId, frame);
     });
     call.on("error", () => undefined);

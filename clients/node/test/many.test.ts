@@ -52,6 +52,18 @@ test("no message holds more calls than a guard takes", async () => {
   assert.ok(most * 1024 <= 65_536, `${most} batches of 1,024 calls`);
 });
 
+test("what is refused as too large is sent in smaller messages", async () => {
+  await using guard = await new FakeGuard().start();
+  guard.mostFrames = 7;
+  await using client = clientOf(guard.address, { many: true, onUnavailable: "wait" });
+  const runs = await Promise.all(RUNS.map((runId) => client.openRun(runId)));
+
+  const judged = await Promise.all(runs.map((run) => run.judge([MAKE])));
+
+  assert.deepEqual(new Set(judged.map(([one]) => one?.callId)), new Set(["c1"]));
+  assert.ok(Math.max(...guard.messages) > 7);
+});
+
 test("one run's trouble touches no other", async () => {
   await using guard = await new FakeGuard().start();
   await using client = clientOf(guard.address, { many: true });

@@ -31,10 +31,16 @@ const FINAL_CODES: ReadonlySet<number> = new Set([3, 7, 9, 10, 12, 16]);
 const RUN_ID_METADATA = "loopguard-run-id";
 const RUN_ID_METADATA_BYTES = 256;
 
-/** Some frames of a run that are under way. */
-interface Written {
+/** Some frames of a run that are under way; without numbers it is an `open`. */
+interface Part {
   session: RunSession;
   numbers: Numbers;
+}
+
+/** A message that is under way, and how many frames it holds. */
+interface Written {
+  frames: number;
+  parts: Part[];
 }
 
 /** One stream of `Guard` (with a single run) or of `GuardMany`, through all its reconnects. */
@@ -51,8 +57,10 @@ export class Link {
   #leaving = false;
   #restart = false;
   #error: LoopguardError | undefined;
-  /** The messages of this stream that have no answer yet, by the numbers of their frames. */
-  #written: Written[][] = [];
+  /** The messages of this stream that have no answer yet. */
+  #written: Written[] = [];
+  /** How many frames go into a message of many runs; fewer where a server refuses more. */
+  #mostFrames = MESSAGE_FRAMES;
 
   constructor(private readonly settings: Settings) {
     this.backoff = new Backoff(settings.random);
@@ -132,20 +140,27 @@ export class Link {
       this.fail(errorOf(refusal));
       return false;
     }
-    if (refusal.reason === "TOO_LARGE") this.#refuseFirst();
+    if (refusal.reason === "TOO_LARGE") this.#shrink();
     this.lost();
     return true;
   }
 
-  /** Give the frames up for whose size the stream has ended; sent again, they would end the next one too. */
-  #refuseFirst(): void {
-    for (const message of this.#written) {
-      const awaited = message.filter(isAwaited);
-      for (const { session, numbers } of awaited) {
-        session.refuse(numbers, new InvalidFrameError("TOO_LARGE", "the server takes no message of this size"));
-      }
-      if (awaited.length > 0) return;
+  /**
+   * Make smaller messages than the one for whose size the stream has ended. A single frame is given up; sent again, it
+   * would end the next stream too.
+   */
+  #shrink(): void {
+    const message = this.#written.find(isAwaited);
+    const part = message?.parts[0];
+    if (message === undefined || part === undefined) return;
+    if (message.frames > 1) {
+      this.#mostFrames = Math.floor(message.frames / 2);
+      return;
     }
+    this.#mostFrames = MESSAGE_FRAMES;
+    const error = new InvalidFrameError("TOO_LARGE", "the server takes no message of this size");
+    if (part.numbers.stop > part.numbers.first) part.session.refuse(part.numbers, error);
+    else part.session.end(error);
   }
 
   /** Whether the stream has no use any more. */
@@ -169,7 +184,7 @@ export class Link {
       if (session.nextBytes > 0) {
         const first = session.buffer.nextSend;
         const frame = session.takeFrame();
-        this.#note([{ session, numbers: { first, stop: session.buffer.nextSend } }]);
+        this.#note({ frames: 1, parts: [{ session, numbers: { first, stop: session.buffer.nextSend } }] });
         return frame;
       }
     }
@@ -178,9 +193,9 @@ export class Link {
   }
 
   #takeMany(): Uint8Array | undefined {
-    const room = new MessageRoom();
+    const room = new MessageRoom(this.#mostFrames);
     const runs: { runId: string; frames: Uint8Array[] }[] = [];
-    const written: Written[] = [];
+    const parts: Part[] = [];
     for (const session of this.#ready) {
       if (room.full) break;
       room.enter(session);
@@ -195,20 +210,22 @@ export class Link {
       }
       if (frames.length > 0) {
         room.wrap(session.wrappingBytes);
-        written.push({ session, numbers: { first, stop: session.buffer.nextSend } });
+        parts.push({ session, numbers: { first, stop: session.buffer.nextSend } });
         runs.push({ runId: session.request.runId, frames });
       }
       if (bytes > 0) break;
       this.#ready.delete(session);
     }
     if (runs.length === 0) return undefined;
-    this.#note(written);
+    this.#note({ frames: room.frames, parts });
     return encodeRuns(runs);
   }
 
-  #note(written: Written[]): void {
-    while (this.#written[0]?.some(isAwaited) === false) this.#written.shift();
-    this.#written.push(written);
+  #note(message: Written): void {
+    for (let first = this.#written[0]; first !== undefined && !isAwaited(first); first = this.#written[0]) {
+      this.#written.shift();
+    }
+    this.#written.push(message);
   }
 
   /** Take a message of the server. */
@@ -272,10 +289,14 @@ export class Link {
 
 /** How much of one message of many runs is left. */
 class MessageRoom {
-  #frames = 0;
+  frames = 0;
   #bytes = 0;
-  #mostFrames = MESSAGE_FRAMES;
   #mostBytes = 0;
+  #mostFrames: number;
+
+  constructor(mostFrames: number) {
+    this.#mostFrames = mostFrames;
+  }
 
   enter(session: RunSession): void {
     this.#mostFrames = Math.min(this.#mostFrames, session.limits.framesPerMessage);
@@ -283,16 +304,16 @@ class MessageRoom {
   }
 
   get full(): boolean {
-    return this.#frames >= this.#mostFrames || this.#bytes >= MESSAGE_BYTES;
+    return this.frames >= this.#mostFrames || this.#bytes >= MESSAGE_BYTES;
   }
 
   /** Whether a frame fits; one that doesn't fit into any message goes alone, for the server to refuse. */
   takes(bytes: number): boolean {
-    return !this.full && (this.#frames === 0 || this.#bytes + bytes <= this.#mostBytes);
+    return !this.full && (this.frames === 0 || this.#bytes + bytes <= this.#mostBytes);
   }
 
   fill(bytes: number): void {
-    this.#frames++;
+    this.frames++;
     this.#bytes += bytes;
   }
 
@@ -301,10 +322,13 @@ class MessageRoom {
   }
 }
 
-function isAwaited({ session, numbers }: Written): boolean {
-  const { first, stop } = session.buffer.awaited;
-  const last = numbers.stop - 1;
-  return last >= numbers.first && last >= first && last < stop;
+function isAwaited({ parts }: Written): boolean {
+  return parts.some(({ session, numbers }) => {
+    if (numbers.stop === numbers.first) return session.phase === "opening" && session.opensAwaited > 0;
+    if (session.phase === "over") return false;
+    const { first, stop } = session.buffer.awaited;
+    return numbers.stop > first && numbers.stop <= stop;
+  });
 }
 
 /** All bytes but `A-Za-z0-9-._~` percent-encoded; lone surrogates, which UTF-8 doesn't have, as U+FFFD. */
