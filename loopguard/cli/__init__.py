@@ -42,6 +42,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         sys.stdout.flush()
     except KeyboardInterrupt:
         code = INTERRUPTED
+    except SystemExit:
+        # Nobody but rich ends us so, where the reader of a help is gone; it has dropped the output already.
+        code = BROKEN_PIPE
     except BrokenPipeError:
         _drop_output()
         code = BROKEN_PIPE

@@ -106,7 +106,7 @@ def command(
 
 
 def _asked(sweep: Sequence[str], profile: str, config: str) -> Iterator[str]:
-    """Yield the settings that were asked for, each threshold by itself; what is refused is told before any is played."""
+    """Yield the settings that were asked for, each by itself; what is refused is told before any is played."""
     for one in sweep:
         key, equals, values = one.partition("=")
         if not equals or not values:

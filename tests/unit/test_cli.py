@@ -358,6 +358,16 @@ def test_a_closed_pipe_ends_quietly(tmp_path: Path) -> None:
     assert process.returncode == 141
 
 
+@pytest.mark.parametrize("command", ["--help", "serve --help", "config schema", "doctor"])
+def test_a_reader_that_is_gone_ends_a_help_quietly(command: str) -> None:
+    program = [sys.executable, "-c", "from loopguard.cli import main; main()", *command.split()]
+    with subprocess.Popen(["sh", "-c", "exec true"], stdin=subprocess.PIPE) as reader:
+        reader.wait()
+        ended = subprocess.run(program, stdout=reader.stdin, stderr=subprocess.PIPE, check=False)
+
+    assert (ended.returncode, ended.stderr) == (141, b"")
+
+
 def test_a_surrogate_in_what_is_shown_is_no_traceback(loopguard: Loopguard, tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text('{"\\ud800": 1}')
