@@ -104,7 +104,7 @@ func (c *Client) Close() error {
 		<-s.done
 	}
 	if !already {
-		c.release("")
+		c.release(c.connections.home)
 	}
 	return nil
 }
@@ -156,18 +156,19 @@ func (c *Client) forget(s *stream) {
 	}
 }
 
-func (c *Client) release(endpoint string) {
+func (c *Client) release(conn *connection) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.connections.release(endpoint)
+	c.connections.release(conn)
 }
 
 // forever is a patience without end.
 const forever time.Duration = -1
 
-// patience is how long to wait for an answer, 0 where there is no hope; the lock is held.
+// patience is how long to wait for an answer, 0 where there is no hope; the lock is held. A run without a link is on its
+// way to another node.
 func (c *Client) patience(s *session, closing bool) time.Duration {
-	isDown := s.phase == away && (s.link == nil || s.link.state == down)
+	isDown := s.phase == away && s.link != nil && s.link.state == down
 	switch {
 	case closing && (s.phase == opened || c.settings.waits()):
 		return c.settings.closeWait()

@@ -1,10 +1,12 @@
 package loopguard
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,53 +17,58 @@ import (
 	"google.golang.org/grpc/keepalive"
 )
 
-// connections are the client's connections by endpoint, "" for its own target; each is closed when nobody uses it.
+// streamsPerConnection is how many streams go over one connection: fewer than the 1,000 that a server takes.
+const streamsPerConnection = 900
+
+// connections are the client's connections by endpoint, "" for its own target: one, and more where one has too many
+// streams. Each is closed when nobody uses it.
 type connections struct {
 	target   string
 	settings *settings
-	open     map[string]*connection
+	open     map[string][]*connection
+	// home is the one that the client itself uses until it is closed.
+	home *connection
 }
 
 type connection struct {
 	*grpc.ClientConn
-	users int
+	endpoint string
+	users    int
 }
 
 func newConnections(target string, s *settings) (*connections, error) {
-	c := &connections{target: target, settings: s, open: make(map[string]*connection)}
-	// The client itself uses its target until it is closed.
-	_, err := c.acquire("")
+	c := &connections{target: target, settings: s, open: make(map[string][]*connection)}
+	var err error
+	c.home, err = c.acquire("")
 	return c, err
 }
 
-// acquire returns the connection to an endpoint, for release.
-func (c *connections) acquire(endpoint string) (*grpc.ClientConn, error) {
-	conn := c.open[endpoint]
-	if conn == nil {
-		target := endpoint
-		if target == "" {
-			target = c.target
+// acquire returns a connection to an endpoint that takes one more stream, for release.
+func (c *connections) acquire(endpoint string) (*connection, error) {
+	for _, conn := range c.open[endpoint] {
+		if conn.users < streamsPerConnection {
+			conn.users++
+			return conn, nil
 		}
-		made, err := dial(target, c.settings)
-		if err != nil {
-			return nil, err
-		}
-		conn = &connection{ClientConn: made}
-		c.open[endpoint] = conn
 	}
-	conn.users++
-	return conn.ClientConn, nil
+	made, err := dial(cmp.Or(endpoint, c.target), c.settings)
+	if err != nil {
+		return nil, err
+	}
+	conn := &connection{ClientConn: made, endpoint: endpoint, users: 1}
+	c.open[endpoint] = append(c.open[endpoint], conn)
+	return conn, nil
 }
 
-func (c *connections) release(endpoint string) {
-	conn := c.open[endpoint]
-	if conn == nil {
+func (c *connections) release(conn *connection) {
+	if conn.users--; conn.users > 0 {
 		return
 	}
-	if conn.users--; conn.users == 0 {
-		delete(c.open, endpoint)
-		_ = conn.Close() // nothing is left that could fail
+	c.open[conn.endpoint] = slices.DeleteFunc(c.open[conn.endpoint], func(other *connection) bool { return other == conn })
+	if len(c.open[conn.endpoint]) == 0 {
+		delete(c.open, conn.endpoint)
 	}
+	_ = conn.Close() // nothing is left that could fail
 }
 
 func dial(target string, s *settings) (*grpc.ClientConn, error) {

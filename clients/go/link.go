@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
@@ -85,10 +86,10 @@ type link struct {
 	backoff  backoff
 	sessions map[string]*session
 	ready    []*session
-	// streaming: there is a stream; answered: it has said something of a run; leaving: it takes nothing more; restart: it is to
-	// be replaced; retired: nothing follows it.
-	streaming, answered, leaving, restart, retired bool
-	err                                            error
+	// streaming: there is a stream; answered: it has said something of a run; busy: the server is there, but had no room for
+	// it; leaving: it takes nothing more; restart: it is to be replaced; retired: nothing follows it.
+	streaming, answered, busy, leaving, restart, retired bool
+	err                                                  error
 	// ahead is how many messages of many runs have no answer yet.
 	ahead int
 	// unanswered are the messages of this stream that have no answer yet.
@@ -155,7 +156,7 @@ func (l *link) touch(s *session) {
 
 // connected begins on a new stream.
 func (l *link) connected() {
-	l.streaming, l.answered, l.leaving, l.restart = true, false, false, false
+	l.streaming, l.answered, l.busy, l.leaving, l.restart = true, false, false, false, false
 	l.unanswered, l.ahead = nil, 0
 	for _, s := range l.sessions {
 		s.connected(0)
@@ -182,16 +183,16 @@ func (l *link) metadata() []string {
 	return pairs
 }
 
-// lost notes that the stream is gone.
+// lost notes that the stream is gone. A guard that was there a moment ago is waited for.
 func (l *link) lost() {
-	l.state, l.streaming = down, false
-	if l.answered {
-		// A guard that was there a moment ago is waited for.
-		l.state = connecting
+	isAway := !l.answered && !l.busy && !l.leaving
+	l.state, l.streaming = connecting, false
+	if isAway {
+		l.state = down
 	}
 	for _, s := range l.sessions {
 		s.lost()
-		if !l.settings.waits() && !l.answered {
+		if isAway && !l.settings.waits() {
 			s.giveUpWaiting()
 		}
 		if l.settings.many && l.endpoint != "" {
@@ -221,8 +222,11 @@ func (l *link) ended(how *status.Status) bool {
 		l.fail(refused)
 		return false
 	}
-	if how != nil && refusal(how).Reason == reasonTooLarge {
-		l.shrink()
+	if how != nil {
+		l.busy = how.Code() == codes.Canceled || how.Code() == codes.ResourceExhausted
+		if refusal(how).Reason == reasonTooLarge {
+			l.shrink()
+		}
 	}
 	if !l.finished() {
 		l.lost()

@@ -178,12 +178,18 @@ func (s *session) takeEnd(ended *pb.RunEnded) {
 		}
 		refused.family = ErrRunRefused
 		s.end(refused)
+	case pb.RunEndReason_RUN_END_REASON_WRONG_NODE:
+		if s.redirects == mostRedirects {
+			message := fmt.Sprintf("sent from node to node %d times", s.redirects)
+			s.end(&Error{Reason: "WRONG_NODE", Message: message, family: ErrRunRefused})
+			return
+		}
+		s.redirects++
+		s.movesTo = ended.GetEndpoint()
+		fallthrough
 	default:
 		s.lost()
 		s.wantsStream = true
-		if ended.GetReason() == pb.RunEndReason_RUN_END_REASON_WRONG_NODE {
-			s.movesTo = ended.GetEndpoint()
-		}
 	}
 }
 
@@ -255,15 +261,16 @@ func (s *session) takeOpened(answer *pb.Opened) {
 	}
 	s.phase = opened
 	s.late = false
-	s.moves.tries = 0
+	s.moves.tries, s.redirects = 0, 0
 	last := answer.GetLastSeq()
 	switch {
-	case first && (len(s.kept) == 0 || s.first == 1):
+	case first && s.first == 1:
 		s.renumber(last+1, s.kept)
 		s.answered = last
 	case answer.GetRebuilt():
 		s.rebuild()
-	case !s.resume(last):
+	case first || !s.resume(last):
+		// Numbers that were given before the server told its own mean nothing to a run that it knows.
 		s.startRebuild(last)
 		return
 	}
@@ -322,8 +329,8 @@ func (s *session) rebuild() {
 			continue
 		}
 		switch {
-		case e.request.GetOutcome() != nil:
-			// Its call belongs to the lost run, and the history tells of it.
+		case e.request.GetOutcome() != nil || e.report != "":
+			// Its call belongs to a lost run, and the history tells of it.
 			e.resolve(reply{verdicts: []Verdict{{CallID: e.outcomeOf()}}})
 		case e.waiter != nil || e.request.GetCalls() == nil:
 			kept = append(kept, e)

@@ -107,6 +107,62 @@ func TestARunWhoseFramesAreGoneIsRebuilt(t *testing.T) {
 	})
 }
 
+func TestALostRunsCallsAreToldOnce(t *testing.T) {
+	eachWay(t, func(t *testing.T, options ...Option) {
+		guard := newFake()
+		client := newTestClient(t, guard.serve(t), append(options, WithBuffer(2, 1<<20))...)
+		run := openRun(t, client, "r")
+		open := judge(t, run, "two")[0].CallID
+		report(t, run, judge(t, run, "one")[0].CallID)
+		lose := func(when func(*pb.GuardRequest) bool) {
+			guard.mu.Lock()
+			defer guard.mu.Unlock()
+			guard.before = func(_ string, frame *pb.GuardRequest) error {
+				if !when(frame) {
+					return nil
+				}
+				guard.before = nil
+				delete(guard.runs, "r")
+				return codeError(codes.Unavailable)
+			}
+		}
+		lose(func(frame *pb.GuardRequest) bool { return frame.GetCalls() != nil })
+		judge(t, run, "three")
+		report(t, run, judge(t, run, "four")[0].CallID)
+		// The outcome of a call that the guard does not know is under way as a history when the run is lost once more.
+		lose(func(frame *pb.GuardRequest) bool { return frame.GetHistory() != nil })
+		report(t, run, open)
+		judge(t, run, "five")
+		want := []string{"history two,one,four", "calls c5"}
+		if got := guard.observed("r"); !slices.Equal(got, want) {
+			t.Errorf("observed %q, want %q", got, want)
+		}
+	})
+}
+
+func TestARunTakenUpLateIsRebuilt(t *testing.T) {
+	eachWay(t, func(t *testing.T, options ...Option) {
+		guard := newFake()
+		address := guard.serve(t)
+		first := newTestClient(t, address, options...)
+		tell(t, openRun(t, first, "r"))
+		if err := first.Close(); err != nil {
+			t.Fatal(err)
+		}
+		dialer, arrive := lateDialer(address)
+		client := newTestClient(t, "passthrough:///guard", append(options, WithBuffer(2, 1<<20), WithDialOptions(dialer))...)
+		run := openRun(t, client, "r", WithResume())
+		// More than the buffer takes before the guard is there: the numbers that it gives tell nothing of what it lacks.
+		for range 4 {
+			report(t, run, judge(t, run, "late")[0].CallID)
+		}
+		arrive()
+		eventually(t, "the run is told anew", func() bool {
+			return slices.Equal(guard.observed("r"), []string{"history late,late,late,late"})
+		})
+	})
+}
+
 func TestDurableFramesAreForgotten(t *testing.T) {
 	guard := newFake()
 	guard.durable = true
@@ -266,14 +322,64 @@ func TestNodesThatSendARunRoundDoNotDoSoAtOnceForEver(t *testing.T) {
 				}}}
 			}
 		}
-		home.instead, node.instead = elsewhere(nodeAddress, 100), elsewhere(homeAddress, 3)
+		home.instead, node.instead = elsewhere(nodeAddress, 100), elsewhere(homeAddress, 2)
 		var waits atomic.Int64
 		client := newTestClient(t, homeAddress, append(options, WithOnUnavailable(UnavailableWait), func(s *settings) {
 			s.random = func() float64 { waits.Add(1); return 0.001 }
 		})...)
 		tell(t, openRun(t, client, "r"))
-		if got := node.observed("r"); !slices.Equal(got, story) || waits.Load() < 4 {
+		if got := node.observed("r"); !slices.Equal(got, story) || waits.Load() < 3 {
 			t.Errorf("observed %q after %d waits", got, waits.Load())
+		}
+	})
+}
+
+func TestNodesThatSendARunRoundForEverAreGivenUp(t *testing.T) {
+	eachWay(t, func(t *testing.T, options ...Option) {
+		guard := newFake()
+		address, asked := guard.serve(t), 0
+		guard.instead = func(string, *pb.GuardRequest) *pb.GuardResponse {
+			asked++
+			return &pb.GuardResponse{Answer: &pb.GuardResponse_RunEnded{RunEnded: &pb.RunEnded{
+				Reason: pb.RunEndReason_RUN_END_REASON_WRONG_NODE, Endpoint: address,
+			}}}
+		}
+		client := newTestClient(t, address, append(options, WithOnUnavailable(UnavailableWait))...)
+		_, err := client.OpenRun(t.Context(), "r")
+		var refused *Error
+		if !errors.As(err, &refused) || !errors.Is(err, ErrRunRefused) || refused.Reason != "WRONG_NODE" || asked != mostRedirects+1 {
+			t.Errorf("got %v after %d tries", err, asked)
+		}
+	})
+}
+
+func TestACallWaitsWhileItsRunGoesElsewhere(t *testing.T) {
+	eachWay(t, func(t *testing.T, options ...Option) {
+		home, node := newFake(), newFake()
+		endpoint := node.serve(t)
+		// Home takes the run at first, sends it away at the first call, and the node sends it on to itself once.
+		sent := &pb.RunEnded{Reason: pb.RunEndReason_RUN_END_REASON_WRONG_NODE, Endpoint: endpoint}
+		away := func(_ string, frame *pb.GuardRequest) *pb.GuardResponse {
+			if frame.GetCalls() == nil {
+				return nil
+			}
+			return &pb.GuardResponse{Answer: &pb.GuardResponse_RunEnded{RunEnded: sent}}
+		}
+		home.instead = away
+		times := 0
+		node.instead = func(string, *pb.GuardRequest) *pb.GuardResponse {
+			if times++; times > 1 {
+				return nil
+			}
+			return &pb.GuardResponse{Answer: &pb.GuardResponse_RunEnded{RunEnded: sent}}
+		}
+		node.verdict = func(call *pb.Call) *pb.Verdict {
+			return &pb.Verdict{CallId: call.GetCallId(), Action: pb.Action_ACTION_WARN}
+		}
+		client := newTestClient(t, home.serve(t), append(options, WithOnUnavailable(UnavailableBlock))...)
+		run := openRun(t, client, "r")
+		if verdict := judge(t, run, "exec")[0]; verdict.Action != ActionWarn || run.DecidedUnavailable() != 0 {
+			t.Errorf("got %v", verdict)
 		}
 	})
 }

@@ -19,6 +19,8 @@ const (
 	bufferBytes  = 8 << 20
 	// historySize is how many calls are remembered until Opened tells the run's own number.
 	historySize = 30
+	// mostRedirects is how often a run follows from node to node: two that send it to each other would do so for ever.
+	mostRedirects = 5
 	// numberBytes is what a frame's number takes at most.
 	numberBytes = 11
 	// wrappingBytes is what a message of many runs has around one run with one frame, at most, its id aside.
@@ -93,9 +95,11 @@ type session struct {
 	late bool
 	// wantsStream: the stream can't go on with this run.
 	wantsStream bool
-	// movesTo is the endpoint at which the run goes on, moves how long to wait where one move leads to the next.
-	movesTo string
-	moves   backoff
+	// movesTo is the endpoint at which the run goes on, moves how long to wait where one move leads to the next, redirects
+	// how often it was sent on since it was opened last.
+	movesTo   string
+	moves     backoff
+	redirects int
 
 	// kept are the frames kept for resending, numbered from first on.
 	kept        []*entry

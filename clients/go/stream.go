@@ -82,8 +82,8 @@ func (s *stream) serve(ctx context.Context) bool {
 	ctx = metadata.AppendToOutgoingContext(ctx, s.metadata()...)
 	s.client.mu.Unlock()
 	if err == nil {
-		defer s.client.release(endpoint)
-		err = s.converse(ctx, cancel, conn)
+		defer s.client.release(conn)
+		err = s.converse(ctx, cancel, conn.ClientConn)
 	}
 	s.client.mu.Lock()
 	defer s.client.mu.Unlock()

@@ -116,17 +116,86 @@ func TestACallWaitsForTheGuard(t *testing.T) {
 	}
 }
 
+// lateDialer reaches nobody until arrive is called.
+func lateDialer(address string) (dialer grpc.DialOption, arrive func()) {
+	var there atomic.Bool
+	return grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+		if !there.Load() {
+			return nil, errors.New("nobody is there")
+		}
+		return (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	}), func() { there.Store(true) }
+}
+
+func TestAGuardThatIsBusyIsWaitedFor(t *testing.T) {
+	for _, code := range []codes.Code{codes.Canceled, codes.ResourceExhausted} {
+		t.Run(code.String(), func(t *testing.T) {
+			eachWay(t, func(t *testing.T, options ...Option) {
+				guard := newFake()
+				streams := 0
+				guard.stream = func(context.Context) error {
+					if streams++; streams < 4 {
+						return codeError(code)
+					}
+					return nil
+				}
+				client := newTestClient(t, guard.serve(t), options...)
+				run := openRun(t, client, "r")
+				judge(t, run, "exec")
+				if run.Opened() == nil || run.DecidedUnavailable() != 0 {
+					t.Errorf("%d calls were decided", run.DecidedUnavailable())
+				}
+			})
+		})
+	}
+}
+
+func TestARunOnItsWayToAnotherNodeIsWaitedFor(t *testing.T) {
+	client := newTestClient(t, newFake().serve(t), WithGuardMany())
+	run := openRun(t, client, "r")
+	client.mu.Lock()
+	defer client.mu.Unlock()
+	run.session.lost()
+	run.session.link.remove(run.session)
+	if patience := client.patience(run.session, false); patience != plenty {
+		t.Errorf("waits %s", patience)
+	}
+}
+
+func TestManyRunsTakeMoreThanOneConnection(t *testing.T) {
+	conns, err := newConnections("127.0.0.1:1", newSettings(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var used []*connection
+	for range 2 * streamsPerConnection {
+		conn, err := conns.acquire("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		used = append(used, conn)
+	}
+	// The client's own use counts too.
+	if got := len(conns.open[""]); got != 3 {
+		t.Errorf("%d connections", got)
+	}
+	for _, conn := range used {
+		conns.release(conn)
+	}
+	if !slices.Equal(conns.open[""], []*connection{conns.home}) {
+		t.Errorf("%d connections are left", len(conns.open[""]))
+	}
+	conns.release(conns.home)
+	if len(conns.open) != 0 {
+		t.Error("a connection is left")
+	}
+}
+
 func TestAGuardThatIsAwayIsNotWaitedFor(t *testing.T) {
 	eachWay(t, func(t *testing.T, options ...Option) {
 		guard := newFake()
 		address := guard.serve(t)
-		var there atomic.Bool
-		dialer := grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
-			if !there.Load() {
-				return nil, errors.New("nobody is there")
-			}
-			return (&net.Dialer{}).DialContext(ctx, "tcp", address)
-		})
+		dialer, arrive := lateDialer(address)
 		client := newTestClient(t, "passthrough:///guard", append(options, WithDialOptions(dialer))...)
 		run := openRun(t, client, "r")
 		began := time.Now()
@@ -134,7 +203,7 @@ func TestAGuardThatIsAwayIsNotWaitedFor(t *testing.T) {
 		if waited := time.Since(began); run.Opened() != nil || waited > plenty/2 {
 			t.Errorf("waited %s", waited)
 		}
-		there.Store(true)
+		arrive()
 		eventually(t, "the frames arrive", func() bool { return slices.Equal(guard.observed("r"), story[:2]) })
 		if told := guard.openings()[0].GetDecidedUnavailable(); told != 1 {
 			t.Errorf("told of %d calls", told)
@@ -146,13 +215,7 @@ func TestAGuardThatIsAwayIsNotWaitedFor(t *testing.T) {
 func TestABatchBlockedWhileTheGuardIsAwayIsOnlyAsked(t *testing.T) {
 	guard := newFake()
 	address := guard.serve(t)
-	var there atomic.Bool
-	dialer := grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
-		if !there.Load() {
-			return nil, errors.New("nobody is there")
-		}
-		return (&net.Dialer{}).DialContext(ctx, "tcp", address)
-	})
+	dialer, arrive := lateDialer(address)
 	client := newTestClient(t, "passthrough:///guard", WithDialOptions(dialer), WithOnUnavailable(UnavailableBlock))
 	run := openRun(t, client, "r")
 	if verdict := judge(t, run, "exec")[0]; verdict.Action != ActionBlock {
@@ -160,7 +223,7 @@ func TestABatchBlockedWhileTheGuardIsAwayIsOnlyAsked(t *testing.T) {
 	}
 	// Its caller runs it all the same.
 	report(t, run, "c1")
-	there.Store(true)
+	arrive()
 	want := []string{"check c1", "history exec"}
 	eventually(t, "the frames arrive", func() bool { return slices.Equal(guard.observed("r"), want) })
 }

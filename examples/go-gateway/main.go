@@ -18,7 +18,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/loopguard/loopguard/clients/go"
+	loopguard "github.com/loopguard/loopguard/clients/go"
 	"github.com/loopguard/loopguard/clients/go/loopguardv1"
 )
 

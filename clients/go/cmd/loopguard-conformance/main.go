@@ -15,7 +15,7 @@ import (
 	"os"
 	"os/signal"
 
-	"github.com/loopguard/loopguard/clients/go"
+	loopguard "github.com/loopguard/loopguard/clients/go"
 	"github.com/loopguard/loopguard/clients/go/internal/vectors"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"log"
 
-	"github.com/loopguard/loopguard/clients/go"
+	loopguard "github.com/loopguard/loopguard/clients/go"
 )
 
 func main() {

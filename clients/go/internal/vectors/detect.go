@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/loopguard/loopguard/clients/go"
+	loopguard "github.com/loopguard/loopguard/clients/go"
 	"github.com/loopguard/loopguard/clients/go/loopguardv1"
 )
 

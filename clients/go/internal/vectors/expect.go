@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/loopguard/loopguard/clients/go"
+	loopguard "github.com/loopguard/loopguard/clients/go"
 	"github.com/loopguard/loopguard/clients/go/digest"
 )
 

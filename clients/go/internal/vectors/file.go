@@ -9,7 +9,7 @@ import (
 	"os"
 	"unicode/utf8"
 
-	"github.com/loopguard/loopguard/clients/go"
+	loopguard "github.com/loopguard/loopguard/clients/go"
 )
 
 // ErrBadCase says that a file can't be run: it has no cases, or one that is not understood.

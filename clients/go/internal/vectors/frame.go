@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/loopguard/loopguard/clients/go"
+	loopguard "github.com/loopguard/loopguard/clients/go"
 	"github.com/loopguard/loopguard/clients/go/digest"
 	"github.com/loopguard/loopguard/clients/go/loopguardv1"
 )

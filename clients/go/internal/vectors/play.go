@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/loopguard/loopguard/clients/go"
+	loopguard "github.com/loopguard/loopguard/clients/go"
 )
 
 // caseTime is how long one detection vector may take.
