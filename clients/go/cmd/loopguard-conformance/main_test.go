@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,6 +28,28 @@ func TestTheLastLineCountsTheCases(t *testing.T) {
 	}
 	if !strings.HasSuffix(out.String(), "2 left out: they need a server of their own\n2 passed, 2 failed\n") {
 		t.Errorf("said %q", out.String())
+	}
+}
+
+func TestAServerThatIsAwayIsAnError(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nowhere := listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "cases.jsonl")
+	detection := `{"name": "n", "steps": [{"close": {}}], "expect": [null]}`
+	if err := os.WriteFile(path, []byte(passing+"\n"+detection), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, address := range []string{"", nowhere, "bad address"} {
+		var out bytes.Buffer
+		if _, err := run(t.Context(), &out, address, []string{path}); err == nil || out.Len() > 0 {
+			t.Errorf("%q: ran, and said %q", address, out.String())
+		}
 	}
 }
 

@@ -31,6 +31,8 @@ type Result struct {
 type Runner struct {
 	// Client plays the detection vectors; nil where there is no server.
 	Client *loopguard.Client
+	// answers: the server has answered.
+	answers bool
 }
 
 // RunFile calls report for every case of a file, in order. It returns an [ErrBadCase] that names file and line for one

@@ -10,8 +10,8 @@ import (
 	loopguard "github.com/loopguard/loopguard/clients/go"
 )
 
-// caseTime is how long one detection vector may take.
-const caseTime = 30 * time.Second
+// CaseTime is how long one detection vector may take.
+const CaseTime = 30 * time.Second
 
 // runDetection plays a case of detect.jsonl over the stream.
 func (r *Runner) runDetection(ctx context.Context, fields object) ([]string, error) {
@@ -25,7 +25,10 @@ func (r *Runner) runDetection(ctx context.Context, fields object) ([]string, err
 	if r.Client == nil {
 		return nil, errors.New("detection vectors need a server: set LOOPGUARD_ADDRESS")
 	}
-	ctx, cancel := context.WithTimeout(ctx, caseTime)
+	if err := r.checkServer(ctx); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, CaseTime)
 	defer cancel()
 	p := &player{client: r.Client, vector: v, runs: make(map[string]*loopguard.Run)}
 	defer p.close()
@@ -43,6 +46,25 @@ func (r *Runner) runDetection(ctx context.Context, fields object) ([]string, err
 	return problems, nil
 }
 
+// checkServer returns an error if no server answers; no case tells that as well.
+func (r *Runner) checkServer(ctx context.Context) error {
+	if r.answers {
+		return nil
+	}
+	run, err := r.Client.OpenRun(ctx, "conformance")
+	if err != nil {
+		return err
+	}
+	r.answers = run.Opened() != nil
+	if err := run.Close(ctx); err != nil {
+		return err
+	}
+	if !r.answers {
+		return errors.New("no server answers at LOOPGUARD_ADDRESS")
+	}
+	return nil
+}
+
 func problemsOf(problem string) []string {
 	if problem == "" {
 		return nil
@@ -58,7 +80,7 @@ type player struct {
 }
 
 func (p *player) close() {
-	ctx, cancel := context.WithTimeout(context.Background(), caseTime)
+	ctx, cancel := context.WithTimeout(context.Background(), CaseTime)
 	defer cancel()
 	for _, run := range p.runs {
 		_ = run.Close(ctx) // the case has its result already
