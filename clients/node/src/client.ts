@@ -37,7 +37,7 @@ export class GuardClient implements AsyncDisposable {
   constructor(target: string, options: GuardClientOptions = {}) {
     this.#target = target;
     this.#settings = settingsOf(options);
-    this.#channels = new Channels(options);
+    this.#channels = new Channels(target, options);
     this.#host = {
       touch: (session) => this.#streams.get(session)?.touch(session),
       patienceMs: (session, closing) => this.#patienceMs(session, closing),

@@ -28,7 +28,10 @@ export interface GuardClientOptions {
   onUnavailable?: OnUnavailable;
   /** Carry all runs over one stream, many frames a message: what a gateway with many runs wants. */
   many?: boolean;
-  /** Sent as `authorization: Bearer …`; a function is asked for each stream. */
+  /**
+   * Sent as `authorization: Bearer …`; a function is asked for each stream. Refused without `tls` or `credentials`, unless
+   * the guard is on this machine.
+   */
   token?: string | (() => string);
   /** Speak TLS; `true` with the system's roots. */
   tls?: boolean | TlsOptions;

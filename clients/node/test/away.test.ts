@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import * as grpc from "@grpc/grpc-js";
+
 import { GuardUnavailableError, InvalidFrameError } from "../src/index.js";
 import * as pb from "../src/gen/loopguard/v1/guard_pb.js";
 import { MAKE, PATIENT_MS, clientOf, onBothStreams, until } from "./clients.js";
@@ -61,6 +63,20 @@ onBothStreams("a guard that is away", (many) => {
 
     assert.equal(run.decidedUnavailable, 101);
   });
+
+  for (const code of [grpc.status.CANCELLED, grpc.status.RESOURCE_EXHAUSTED]) {
+    test(`a guard that is busy (${grpc.status[code]}) is waited for`, async () => {
+      await using guard = await new FakeGuard().start();
+      await using client = clientOf(guard.address, { many, onUnavailable: "block" });
+      let refusals = 3;
+      guard.refuseStream = () => (refusals-- > 0 ? { code, details: "busy" } : undefined);
+
+      await using run = await client.openRun("r");
+
+      assert.equal((await run.judge([MAKE]))[0]?.action, "ALLOW");
+      assert.deepEqual([run.opened?.epoch, run.decidedUnavailable], [1n, 0]);
+    });
+  }
 
   test("a call right after a lost stream is answered by the guard that comes back", async () => {
     await using guard = await new FakeGuard().start();

@@ -29,6 +29,8 @@ export class FakeGuard {
   /** How many frames each message held, and the metadata of each stream. */
   readonly messages: number[] = [];
   readonly metadata: grpc.Metadata[] = [];
+  /** Over how many connections they came. */
+  readonly peers = new Set<string>();
   /** Numbers of frames that were observed, in order. */
   readonly observed: number[] = [];
   readonly streams = new Set<FakeStream>();
@@ -93,6 +95,7 @@ export class FakeGuard {
 
   #begin(call: Call, many: boolean): void {
     this.metadata.push(call.metadata);
+    this.peers.add(call.getPeer());
     const stream = new FakeStream(call, many);
     const refusal = this.refuseStream?.();
     if (refusal !== undefined) {

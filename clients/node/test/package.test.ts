@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { readFileSync, readdirSync } from "node:fs";
+import { copyFileSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -12,6 +12,10 @@ interface Packed {
 }
 
 test("the package holds what is built, its types and its papers, and nothing else", () => {
+  // What `prepack` puts there, which would build anew too.
+  copyFileSync(join(ROOT, "../../LICENSE"), join(ROOT, "LICENSE"));
+  // What `prepack` puts there, which would build anew too.
+  copyFileSync(join(ROOT, "../../LICENSE"), join(ROOT, "LICENSE"));
   const output = execFileSync("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], {
     cwd: ROOT,
     encoding: "utf8",
@@ -23,8 +27,26 @@ test("the package holds what is built, its types and its papers, and nothing els
     .filter((entry) => entry.isFile())
     .map((entry) => relative(join(ROOT, "src"), join(entry.parentPath, entry.name)).replace(/\.ts$/, ""));
   const built = sources.flatMap((source) => [`dist/${source}.js`, `dist/${source}.d.ts`]);
-  assert.deepEqual(paths.sort(), ["README.md", "package.json", ...built].sort());
+  assert.deepEqual(paths.sort(), ["LICENSE", "README.md", "package.json", ...built].sort());
   assert.ok(built.includes("dist/gen/loopguard/v1/guard_pb.js"));
+});
+
+test("the README shows the quickstart, which runs as it stands there", () => {
+  const program = readFileSync(join(ROOT, "example/quickstart.ts"), "utf8");
+  assert.ok(readFileSync(join(ROOT, "README.md"), "utf8").includes(`\`\`\`ts\n${program}\`\`\`\n`));
+
+  // Whether a guard is there or not.
+  const said = execFileSync("node", [join(ROOT, "build/example/quickstart.js")], { encoding: "utf8" });
+  assert.match(said, /^1: ALLOW/);
+});
+
+test("the README shows the quickstart, which runs as it stands there", () => {
+  const program = readFileSync(join(ROOT, "example/quickstart.ts"), "utf8");
+  assert.ok(readFileSync(join(ROOT, "README.md"), "utf8").includes(`\`\`\`ts\n${program}\`\`\`\n`));
+
+  // Whether a guard is there or not.
+  const said = execFileSync("node", [join(ROOT, "build/example/quickstart.js")], { encoding: "utf8" });
+  assert.match(said, /^1: ALLOW/);
 });
 
 test("the lock file names no host", () => {

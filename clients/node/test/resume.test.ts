@@ -292,6 +292,42 @@ onBothStreams("a guard that sends a run away", (many) => {
     await run.close();
   });
 
+  test("a call that waits meanwhile is answered where the run goes", async () => {
+    await using home = await new FakeGuard().start();
+    await using other = await new FakeGuard().start();
+    await using client = clientOf(home.address, { many, onUnavailable: "block" });
+    const run = await client.openRun("r");
+    home.fate = (frame) => (frame.frame.case === "calls" ? ended(pb.RunEndReason.WRONG_NODE, other.address) : "answer");
+
+    assert.equal((await run.judge([MAKE]))[0]?.action, "ALLOW");
+    assert.equal(run.decidedUnavailable, 0);
+    await run.close();
+  });
+
+  test("nodes that send a run to each other for ever are given up", async () => {
+    await using guard = await new FakeGuard().start();
+    await using client = clientOf(guard.address, { many, onUnavailable: "wait", random: () => 0.001 });
+    guard.fate = () => ended(pb.RunEndReason.WRONG_NODE, guard.address);
+
+    await assert.rejects(
+      client.openRun("r"),
+      (error) => error instanceof RunRefusedError && error.reason === "WRONG_NODE",
+    );
+    assert.equal(guard.frames.length, 6);
+  });
+
+  test("an address that can't be one sends a run back home", async () => {
+    await using guard = await new FakeGuard().start();
+    await using client = clientOf(guard.address, { many, token: "secret", onUnavailable: "wait" });
+    let times = 1;
+    // A token may not travel there in the open.
+    guard.fate = () => (times-- > 0 ? ended(pb.RunEndReason.WRONG_NODE, "guard.example:50051") : "answer");
+    await using run = await client.openRun("r");
+
+    assert.equal((await run.judge([MAKE]))[0]?.action, "ALLOW");
+    assert.match(client.warnings.join(), /in the open/);
+  });
+
   test("a run that was evicted is opened and told again", async () => {
     await using guard = await new FakeGuard().start();
     await using client = clientOf(guard.address, { many });

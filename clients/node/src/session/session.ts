@@ -21,6 +21,8 @@ import { ASSUMED_LIMITS, NUMBER_BYTES, largestFrame, limitsOf, wrappingBytes } f
 import type { Waiter } from "./waiter.js";
 
 const HISTORY_SIZE = 30;
+/** Nodes that send a run to each other would do so for ever. */
+const MOST_REDIRECTS = 5;
 
 /**
  * Where a run stands: no stream or none that has answered; `open` is to be sent or was sent; open; closed or refused for
@@ -42,6 +44,8 @@ export class RunSession {
   wantsStream = false;
   /** Where the run belongs, as another node has said. */
   endpoint: string | undefined;
+  /** How often that was said since the run was opened last. */
+  #redirects = 0;
   /** The answer to a frame is overdue. */
   late = false;
   openWaiter: Waiter<OpenResult> | undefined;
@@ -188,8 +192,9 @@ export class RunSession {
       if (body.kind === "error" && seq === 0) this.#takeRefusedOpen(body.refusal);
     } else if (body.kind === "needResend") this.#resend(body.fromSeq);
     else if (seq > 0 && body.kind !== "goAway") this.#takeAnswer(seq, body);
-    // A frame may be durable whose answer was lost with its stream: it is sent again for that.
-    if (answer.durableSeq > 0) this.buffer.forgetTo(Math.min(answer.durableSeq, this.buffer.answered));
+    // A frame whose answer is still to come is asked for again after a lost stream, durable or not.
+    const { answered, nextSend } = this.buffer;
+    this.buffer.forgetTo(Math.min(answer.durableSeq, answered, nextSend - 1));
   }
 
   /** Go back to a frame that the server waits for. */
@@ -233,9 +238,16 @@ export class RunSession {
       this.end(new RunRefusedError(ended.refusal.reason || ended.reason, ended.refusal.message));
       return;
     }
+    const goesOn = ended.reason === "WRONG_NODE" && ended.endpoint !== "";
+    if (goesOn && this.#redirects === MOST_REDIRECTS) {
+      this.end(new RunRefusedError("WRONG_NODE", `sent from node to node ${MOST_REDIRECTS} times`));
+      return;
+    }
     this.lost();
     this.wantsStream = true;
-    if (ended.reason === "WRONG_NODE" && ended.endpoint !== "") this.endpoint = ended.endpoint;
+    if (!goesOn) return;
+    this.#redirects++;
+    this.endpoint = ended.endpoint;
   }
 
   #takeAnswer(seq: number, body: Body): void {
@@ -285,6 +297,7 @@ export class RunSession {
     this.opened = opened;
     this.untold -= this.#told;
     this.#told = 0;
+    this.#redirects = 0;
     this.limits = limitsOf(opened.limits);
     this.journal.resize(Number(opened.config.historySize ?? HISTORY_SIZE));
     this.phase = "open";

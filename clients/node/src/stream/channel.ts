@@ -20,21 +20,37 @@ const CHANNEL_OPTIONS: grpc.ChannelOptions = {
   "grpc.keepalive_permit_without_calls": 1,
   // Frames are kept and sent again by the run; gRPC needn't keep them too.
   "grpc.enable_retries": 0,
+  // Else all channels to one address would share a connection, which takes only so many streams.
+  "grpc.use_local_subchannel_pool": 1,
 };
+
+/** How many streams go over one channel: fewer than the 1,000 that a server takes. */
+const STREAMS_PER_CHANNEL = 900;
 
 /** The name of the trailer that carries a `google.rpc.Status`. */
 const STATUS_TRAILER = "grpc-status-details-bin";
 
 const METHODS = { true: LoopGuardService.method.guardMany, false: LoopGuardService.method.guard };
 
-/** The channels of a client, one for each address. */
+interface Channel {
+  client: grpc.Client;
+  streams: number;
+}
+
+/** The channels of a client to each address: one, and more where one has too many streams. */
 export class Channels {
-  readonly #channels = new Map<string, grpc.Client>();
+  readonly #channels = new Map<string, Channel[]>();
   readonly #credentials: grpc.ChannelCredentials;
   readonly #channelOptions: grpc.ChannelOptions;
   readonly #path: string;
 
-  constructor(private readonly options: GuardClientOptions) {
+  /** Throws `TypeError` for a token that would travel in the open to `home`, the client's own address. */
+  constructor(
+    private readonly home: string,
+    private readonly options: GuardClientOptions,
+    private readonly streamsPerChannel = STREAMS_PER_CHANNEL,
+  ) {
+    this.#checkToken(home);
     this.#credentials = options.credentials ?? credentialsOf(options.tls ?? false);
     const serverName = typeof options.tls === "object" ? options.tls.serverName : undefined;
     this.#channelOptions = {
@@ -50,12 +66,37 @@ export class Channels {
 
   /** Begin a stream. */
   open(target: string, metadata: Record<string, string>): ByteStream {
-    let channel = this.#channels.get(target);
+    this.#checkToken(target);
+    const channels = this.#channels.get(target) ?? [];
+    let channel = channels.find(({ streams }) => streams < this.streamsPerChannel);
     if (channel === undefined) {
-      channel = new grpc.Client(target, this.#credentials, this.#channelOptions);
-      this.#channels.set(target, channel);
+      channel = { client: new grpc.Client(target, this.#credentials, this.#channelOptions), streams: 0 };
+      this.#channels.set(target, [...channels, channel]);
     }
-    return channel.makeBidiStreamRequest(this.#path, asBuffer, (data) => data, this.#metadata(metadata));
+    const used = channel;
+    const stream = used.client.makeBidiStreamRequest(this.#path, asBuffer, (data) => data, this.#metadata(metadata));
+    used.streams++;
+    stream.on("status", () => {
+      this.#release(target, used);
+    });
+    return stream;
+  }
+
+  /** Close a channel that has no stream any more; the first one to the client's own address stays. */
+  #release(target: string, channel: Channel): void {
+    if (--channel.streams > 0) return;
+    const channels = this.#channels.get(target) ?? [];
+    if (target === this.home && channels[0] === channel) return;
+    channel.client.close();
+    const left = channels.filter((other) => other !== channel);
+    if (left.length > 0) this.#channels.set(target, left);
+    else this.#channels.delete(target);
+  }
+
+  #checkToken(target: string): void {
+    const { token, tls, credentials } = this.options;
+    if (token === undefined || tls || credentials !== undefined || isLocal(target)) return;
+    throw new TypeError(`a token would travel in the open to \`${target}\`: use \`tls\``);
   }
 
   #metadata(more: Record<string, string>): grpc.Metadata {
@@ -67,7 +108,7 @@ export class Channels {
   }
 
   close(): void {
-    for (const channel of this.#channels.values()) channel.close();
+    for (const { client } of [...this.#channels.values()].flat()) client.close();
     this.#channels.clear();
   }
 }
@@ -76,6 +117,13 @@ function credentialsOf(tls: boolean | TlsOptions): grpc.ChannelCredentials {
   if (tls === false) return grpc.credentials.createInsecure();
   if (tls === true) return grpc.credentials.createSsl();
   return grpc.credentials.createSsl(pem(tls.ca), pem(tls.key), pem(tls.cert));
+}
+
+/** Whether a target is on this machine. */
+function isLocal(target: string): boolean {
+  if (/^unix(-abstract)?:/.test(target)) return true;
+  const place = target.slice(target.lastIndexOf("/") + 1);
+  return place === "::1" || /^(localhost|\[::1\]|127(\.\d{1,3}){3})$/.test(place.replace(/:\d+$/, ""));
 }
 
 function pem(text: string | Uint8Array | undefined): Buffer | null {

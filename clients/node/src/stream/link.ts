@@ -27,6 +27,9 @@ const FRAME_WRAPPING_BYTES = 6;
  */
 const FINAL_CODES: ReadonlySet<number> = new Set([3, 7, 9, 10, 12, 16]);
 
+/** Those of a server that is there and has too much to do: CANCELLED, RESOURCE_EXHAUSTED. */
+const BUSY_CODES: ReadonlySet<number> = new Set([1, 8]);
+
 /** The metadata by which a proxy keeps the streams of a run together, and how much of a run's id it holds at most. */
 const RUN_ID_METADATA = "loopguard-run-id";
 const RUN_ID_METADATA_BYTES = 256;
@@ -54,6 +57,8 @@ export class Link {
   #ready = new Set<RunSession>();
   #streaming = false;
   #answered = false;
+  /** The server is there, but had no room for the stream. */
+  #busy = false;
   #leaving = false;
   #restart = false;
   #error: LoopguardError | undefined;
@@ -103,7 +108,7 @@ export class Link {
   /** Begin on a new stream. */
   connected(): void {
     this.#streaming = true;
-    this.#answered = this.#leaving = this.#restart = false;
+    this.#answered = this.#busy = this.#leaving = this.#restart = false;
     this.#written = [];
     for (const session of this.sessions.values()) {
       session.connected();
@@ -111,17 +116,17 @@ export class Link {
     }
   }
 
-  /** Note that the stream was left for another one. */
+  /** Note that the stream was left for another one, as the server has said. */
   left(): void {
-    this.#streaming = false;
+    this.down = this.#streaming = false;
     for (const session of this.sessions.values()) session.lost();
   }
 
   /** Note that the stream was lost; whoever waits decides for himself, unless the guard was there a moment ago. */
   lost(): void {
     this.left();
-    this.down = !this.#answered;
-    if (this.settings.onUnavailable === "wait" || this.#answered) return;
+    this.down = !this.#answered && !this.#busy && !this.#leaving;
+    if (this.settings.onUnavailable === "wait" || !this.down) return;
     for (const session of this.sessions.values()) session.giveUpWaiting();
   }
 
@@ -140,6 +145,7 @@ export class Link {
       this.fail(errorOf(refusal));
       return false;
     }
+    this.#busy = BUSY_CODES.has(refusal.code);
     if (refusal.reason === "TOO_LARGE") this.#shrink();
     this.lost();
     return true;

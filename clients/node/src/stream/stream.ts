@@ -1,5 +1,5 @@
 /** A link with its I/O: one stream after the other, until there is no use for any. */
-import type * as grpc from "@grpc/grpc-js";
+import * as grpc from "@grpc/grpc-js";
 
 import { LoopguardError } from "../errors.js";
 import type { RunSession } from "../session/session.js";
@@ -98,8 +98,8 @@ export class GuardStream {
   async #serve(): Promise<boolean> {
     this.link.connected();
     const followed = this.#followed;
-    const call = this.channels.open(followed ?? this.target, this.link.metadata);
-    const status = await this.#exchange(call);
+    const call = this.#open(followed);
+    const status = call === undefined ? nowhere() : await this.#exchange(call);
     if (this.#call === call) this.#call = undefined;
     const refusal = status === undefined ? undefined : refusalOf(status);
     if (this.#closing || this.link.finished) return false;
@@ -114,6 +114,17 @@ export class GuardStream {
     if (!this.following) return !this.link.finished;
     this.owner.stranded(this.link.release());
     return false;
+  }
+
+  /** Begin a stream; `undefined` if the address to which its run was sent can't be one. */
+  #open(followed: string | undefined): ByteStream | undefined {
+    try {
+      return this.channels.open(followed ?? this.target, this.link.metadata);
+    } catch (error) {
+      if (followed === undefined && !this.following) throw error;
+      this.settings.logger.warn(`no run can go on at \`${followed ?? this.target}\`: ${String(error)}`);
+      return undefined;
+    }
   }
 
   /** Where the only run of a `Guard` stream was sent. */
@@ -174,4 +185,9 @@ export class GuardStream {
     }
     if (this.link.finished && call?.writable === true) call.end();
   }
+}
+
+/** How a stream ends that was never begun. */
+function nowhere(): grpc.StatusObject {
+  return { code: grpc.status.UNAVAILABLE, details: "", metadata: new grpc.Metadata() };
 }
