@@ -40,7 +40,7 @@ inline Result run(const Kernel& kernel, const uint8_t* data, size_t size, uint32
     if (result.json) {
         result.flags = arena->flags;
         result.digest.resize(16);
-        loopguard::hash_result(*arena, reinterpret_cast<uint8_t*>(&result.digest[0]));
+        kernel.hash_result(*arena, reinterpret_cast<uint8_t*>(&result.digest[0]));
         if (!arena->spans) result.text.assign(reinterpret_cast<const char*>(arena->text), arena->size);
         result.spans = arena->spans_masked;
     }

@@ -122,10 +122,10 @@ cdef bytes digest_bytes(const uint8_t* data, size_t size, uint64_t seed):
     if not native.kNativeHash:
         return wheel_digest(data, size, seed)
     if size <= RELEASE_SIZE:
-        native.hash_bytes(data, size, seed, digest)
+        kernel.hash_bytes(data, size, seed, digest)
     else:
         with nogil:
-            native.hash_bytes(data, size, seed, digest)
+            kernel.hash_bytes(data, size, seed, digest)
     return PyBytes_FromStringAndSize(<char*>digest, DIGEST_SIZE)
 
 
@@ -134,10 +134,10 @@ cdef bytes digest_result(native.Arena& arena):
     if not native.kNativeHash:
         return wheel_digest(arena.text, arena.size, 0)
     if arena.size <= RELEASE_SIZE:
-        native.hash_result(arena, digest)
+        kernel.hash_result(arena, digest)
     else:
         with nogil:
-            native.hash_result(arena, digest)
+            kernel.hash_result(arena, digest)
     return PyBytes_FromStringAndSize(<char*>digest, DIGEST_SIZE)
 
 

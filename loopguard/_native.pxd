@@ -73,6 +73,8 @@ cdef extern from "native/core.hpp" namespace "loopguard" nogil:
         const char* name
         bool (*write)(Arena&, const uint8_t*, size_t, size_t, uint32_t, const Rules*, bool) except +
         bool (*list_members)(Arena&, const uint8_t*, size_t) except +
+        void (*hash_bytes)(const uint8_t* data, size_t size, uint64_t seed, uint8_t* digest) noexcept
+        void (*hash_result)(Arena& arena, uint8_t* digest) except +
 
     const Kernel& choose_kernel(bool baseline_only)
     bool cpu_has_avx2()
@@ -80,5 +82,3 @@ cdef extern from "native/core.hpp" namespace "loopguard" nogil:
     void return_arena(Arena* arena)
     const char* hash_library()
     size_t decode_text(const uint8_t* text, size_t size, uint8_t* out)
-    void hash_bytes(const uint8_t* data, size_t size, uint64_t seed, uint8_t* digest)
-    void hash_result(Arena& arena, uint8_t* digest) except +

@@ -29,6 +29,14 @@
 #pragma GCC target("avx2,bmi,bmi2,popcnt")
 #endif
 #include "kernel.hpp"
+#if defined(LOOPGUARD_XXHASH) || defined(LOOPGUARD_XXHASH_DISPATCH)
+#include "digest_avx2.hpp"
+#else
+namespace loopguard::avx2 {
+using loopguard::hash_bytes;
+using loopguard::hash_result;
+}
+#endif
 #if defined(__clang__)
 #pragma clang attribute pop
 #else
@@ -44,9 +52,12 @@ struct Kernel {
     const char* name;
     bool (*write)(Arena&, const uint8_t*, size_t, size_t, uint32_t, const Rules*, bool);
     bool (*list_members)(Arena&, const uint8_t*, size_t);
+    // Only where kNativeHash says so.
+    void (*hash_bytes)(const uint8_t*, size_t, uint64_t, uint8_t*);
+    void (*hash_result)(Arena&, uint8_t*);
 };
 
-inline constexpr Kernel kBaselineKernel{"baseline", baseline::write, baseline::list_members};
+inline constexpr Kernel kBaselineKernel{"baseline", baseline::write, baseline::list_members, hash_bytes, hash_result};
 
 inline bool cpu_has_avx2() {
 #if defined(LOOPGUARD_HAS_AVX2)
@@ -59,7 +70,7 @@ inline bool cpu_has_avx2() {
 
 inline const Kernel& choose_kernel(bool baseline_only) {
 #if defined(LOOPGUARD_HAS_AVX2)
-    static constexpr Kernel kAvx2Kernel{"avx2", avx2::write, avx2::list_members};
+    static constexpr Kernel kAvx2Kernel{"avx2", avx2::write, avx2::list_members, avx2::hash_bytes, avx2::hash_result};
     if (!baseline_only && cpu_has_avx2()) return kAvx2Kernel;
 #endif
     (void)baseline_only;

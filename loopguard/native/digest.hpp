@@ -21,10 +21,26 @@ constexpr uint64_t kOpaqueSeed = 0x6c6f6f7067756172;
 
 constexpr bool kNativeHash = true;
 
-inline void put_digest(XXH128_hash_t hash, uint8_t* digest) {
-    XXH128_canonical_t canonical;
-    XXH128_canonicalFromHash(&canonical, hash);
-    std::memcpy(digest, canonical.digest, sizeof canonical.digest);
+template <class Hash>
+void put_digest(Hash hash, uint8_t* digest) {
+    for (uint64_t half : {uint64_t{hash.high64}, uint64_t{hash.low64}}) {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+        half = __builtin_bswap64(half);
+#endif
+        std::memcpy(digest, &half, sizeof half);
+        digest += sizeof half;
+    }
+}
+
+// Hashes a result whose members lie apart.
+template <class State, class Update>
+void update_with_members(State* state, Arena& arena, Update update) {
+    update(state, "{", 1);
+    uint8_t* const text = arena.output.data();
+    for (const Member& member : arena.members) {
+        text[member.offset + member.size] = &member == &arena.members.last() ? '}' : ',';
+        update(state, text + member.offset, member.size + 1);
+    }
 }
 
 #if defined(LOOPGUARD_XXHASH_DISPATCH)
@@ -41,6 +57,8 @@ inline auto updater(size_t size) { return size < kWidePays ? XXH3_128bits_update
 inline XXH128_hash_t hash_one(const uint8_t* data, size_t size, uint64_t seed) {
     return XXH3_128bits_withSeed(data, size, seed);
 }
+
+constexpr size_t kWidePays = SIZE_MAX;
 
 inline auto updater(size_t) { return XXH3_128bits_update; }
 #endif
@@ -63,13 +81,7 @@ inline void hash_result(Arena& arena, uint8_t* digest) {
     XXH3_state_t* const state = holder.state;
     if (state == nullptr) throw std::bad_alloc();
     XXH3_128bits_reset(state);
-    const auto update = updater(arena.size);
-    update(state, "{", 1);
-    uint8_t* const text = arena.output.data();
-    for (const Member& member : arena.members) {
-        text[member.offset + member.size] = &member == &arena.members.last() ? '}' : ',';
-        update(state, text + member.offset, member.size + 1);
-    }
+    update_with_members(state, arena, updater(arena.size));
     put_digest(XXH3_128bits_digest(state), digest);
 }
 
