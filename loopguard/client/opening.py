@@ -19,8 +19,9 @@ class Opening:
 
     def __init__(self, *, many: bool) -> None:
         """Begin with nothing to send."""
+        #: The frames to send next.
+        self.to_send: list[bytes] = []
         self._many = many
-        self._to_send: list[bytes] = []
         self._open = b""
         self._ahead = 0
         self._is_sent = False
@@ -28,32 +29,27 @@ class Opening:
 
     def begin(self, frame: bytes, ahead: int = 0) -> None:
         """Send `open` on a new stream, on which so many of the same run by others are still to be answered."""
-        self._open, self._to_send = frame, [frame]
+        self._open, self.to_send = frame, [frame]
         self._ahead, self._is_sent = ahead, False
         self._may_repeat = self._many
 
     def begin_behind(self, close: bytes, frame: bytes) -> None:
         """Send `close` and then another `open` on the stream that has the run."""
-        self._open, self._to_send = frame, [close, frame]
+        self._open, self.to_send = frame, [close, frame]
 
     def stop(self) -> None:
         """Send nothing more."""
-        self._to_send = []
+        self.to_send = []
 
     @property
     def awaited(self) -> int:
         """How many `open`s of this run were sent on this stream and have no answer yet."""
         return self._ahead + self._is_sent
 
-    @property
-    def next_bytes(self) -> int:
-        """How large the next frame is, 0 if there is none."""
-        return len(self._to_send[0]) if self._to_send else 0
-
     def next_frame(self) -> bytes:
-        """Return the next frame; it counts as sent."""
-        self._is_sent = len(self._to_send) == 1
-        return self._to_send.pop(0)
+        """Return the first frame of `to_send`; it counts as sent."""
+        self._is_sent = len(self.to_send) == 1
+        return self.to_send.pop(0)
 
     def is_for_older(self, answer: Answer, *, is_new: bool) -> bool:
         """Sort out, while the run is being opened, what is said to those who had it on this stream before.
@@ -73,6 +69,6 @@ class Opening:
         self._is_sent = False
         if isinstance(body, RunEnded) and self._may_repeat:
             self._may_repeat = False
-            self._to_send = [self._open]
+            self.to_send = [self._open]
             return True
         return False

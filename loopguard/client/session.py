@@ -157,8 +157,8 @@ class RunSession:
     @property
     def next_bytes(self) -> int:
         """How large the next frame that may be sent now is at most, 0 if there is none."""
-        if size := self._opening.next_bytes:
-            return size
+        if self._opening.to_send:
+            return len(self._opening.to_send[0])
         outbox = self._outbox
         if (
             self.phase is Phase.OPEN
@@ -170,7 +170,7 @@ class RunSession:
 
     def next_frame(self) -> bytes:
         """Return the next frame, which `next_bytes` has told of; it counts as sent."""
-        if self._opening.next_bytes:
+        if self._opening.to_send:
             return self._opening.next_frame()
         seq = self._outbox.next
         self._outbox.next += 1
