@@ -7,10 +7,9 @@ import signal
 import sys
 from typing import TYPE_CHECKING
 
-import uvloop
-
 from loopguard.errors import InvalidConfig
 
+from . import loop
 from .logs import logs_in_background, set_up_logs
 from .parent import Parent
 from .service import AddressUnavailable, Service, tell_guards
@@ -39,7 +38,7 @@ def run(settings: Settings, configuration: Configuration) -> int:
     set_up_logs(settings.log_level, settings.log_format)
     try:
         with logs_in_background():
-            uvloop.run(_run(settings, configuration))
+            loop.run(_run(settings, configuration))
     except (AddressUnavailable, InvalidConfig) as mistake:
         sys.stderr.write(f"loopguard: {mistake}\n")
         return 2
@@ -49,10 +48,10 @@ def run(settings: Settings, configuration: Configuration) -> int:
 async def _run(settings: Settings, configuration: Configuration) -> None:
     stopping = asyncio.Event()
     service = Parent(settings, configuration) if settings.workers > 1 else Service(settings, configuration)
-    loop = asyncio.get_running_loop()
+    running = asyncio.get_running_loop()
     for signal_number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(signal_number, stopping.set)
-    loop.add_signal_handler(signal.SIGHUP, service.reload_soon)
+        running.add_signal_handler(signal_number, stopping.set)
+    running.add_signal_handler(signal.SIGHUP, service.reload_soon)
     tell_guards(configuration)
     address = await service.start()
     sys.stdout.write(f"loopguard listening on {address}\n")

@@ -10,11 +10,10 @@ import socket
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
-import uvloop
-
 from .channel import Channel
 from .event_log import Told
 from .logs import logs_in_background, set_up_logs
+from .loop import run
 from .service import Service
 from .settings import Settings
 from .sources import Sources
@@ -165,4 +164,4 @@ async def _run(descriptor: int) -> None:
 
 
 if __name__ == "__main__":
-    uvloop.run(_run(int(sys.argv[1])))
+    run(_run(int(sys.argv[1])))
