@@ -34,6 +34,8 @@ cdef enum:
     OK = 1
     # What a tag and a number take at most.
     HEAD_BYTES = 11
+    # Longer ids are left to the long way, which knows how long one may be.
+    SHORT_BYTES = 4096
 
 
 cdef struct Plain:
@@ -375,7 +377,7 @@ cdef class ShortWay:
         cdef CallPrint call
         cdef str given, call_id
         cdef bytes body
-        if reader is None:
+        if reader is None or plain.call_id.end - plain.call_id.at > SHORT_BYTES:
             return None
         given = to_text(&plain.call_id)
         call = reader.read(plain.json.at, plain.json.end - plain.json.at)

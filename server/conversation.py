@@ -11,7 +11,7 @@ from loopguard.errors import InvalidFrame, Reason
 from loopguard.model import EndReason, RunOpen
 from loopguard.tool_name import BLANK
 
-from .limits import CALLS_PER_MESSAGE
+from .limits import CALLS_PER_MESSAGE, NAME_CHARACTERS
 from .status import StreamEnd, evicted, out_of_order, superseded
 
 if TYPE_CHECKING:
@@ -60,7 +60,8 @@ def _key(tenant: str, request: RunOpen) -> Key:
 
 def _claims(frame: object) -> bool:
     """Whether the store has to be asked first whose the run is."""
-    return isinstance(frame, RunOpen) and frame.resume and not frame.rebuild
+    # A store is not asked for a run that is refused anyway.
+    return isinstance(frame, RunOpen) and frame.resume and not frame.rebuild and len(frame.run_id) <= NAME_CHARACTERS
 
 
 class GuardConversation:

@@ -11,6 +11,7 @@ from loopguard.codec import NoFrame, encode_answer
 from loopguard.errors import InvalidFrame, Reason
 from loopguard.model import CallBatch, History, Outcome, RunOpen, Signal
 
+from .limits import check_names
 from .logs import log_failure
 from .status import refusal_status
 
@@ -33,6 +34,12 @@ def _expected(frame: Frame | RunOpen | InvalidFrame) -> Frame:
     if isinstance(frame, RunOpen):
         raise InvalidFrame(Reason.INVALID_FRAME, "a second `open`")
     return frame
+
+
+def _admit_history(session: Session, history: History, now: float) -> None:
+    for record in history.records:
+        check_names(record.tool, record.action)
+    session.tenant.charge(len(history.records), now)
 
 
 def _no_store(session: Session) -> None:
@@ -93,14 +100,11 @@ class Intake:
         try:
             # In the order of how often they come: nearly all frames are calls and outcomes.
             if type(frame) is CallBatch:
-                calls = len(frame.calls)
-                if calls > self._calls_per_batch:
-                    raise self._too_many(calls)
-                session.tenant.charge(calls, now)
+                self._admit_batch(session, frame, now)
             elif type(frame) is not Outcome:
                 frame = _expected(frame)
                 if type(frame) is History:
-                    session.tenant.charge(len(frame.records), now)
+                    _admit_history(session, frame, now)
                 if frame is Signal.CLOSE:
                     self._close(session)
                     return ACK
@@ -126,9 +130,14 @@ class Intake:
         self._tally.observe(answer)
         return verdict_body(answer)
 
-    def _too_many(self, calls: int) -> InvalidFrame:
-        limit = self._calls_per_batch
-        return InvalidFrame(Reason.TOO_MANY_CALLS, f"{calls} calls in one batch; at most {limit}")
+    def _admit_batch(self, session: Session, batch: CallBatch, now: float) -> None:
+        calls = len(batch.calls)
+        if calls > self._calls_per_batch:
+            message = f"{calls} calls in one batch; at most {self._calls_per_batch}"
+            raise InvalidFrame(Reason.TOO_MANY_CALLS, message)
+        for call in batch.calls:
+            check_names(call.tool, call.call_id, call.action)
+        session.tenant.charge(calls, now)
 
     def refuse(self, refusal: InvalidFrame) -> bytes:
         """Count a refusal and return it as the body of an answer."""

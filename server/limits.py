@@ -19,6 +19,18 @@ CALLS_PER_BATCH_MAX = 1024
 CALLS_PER_MESSAGE = 65_536
 
 
+#: Ids and names are kept as they are, for as long as their run or its history has them; payloads are not.
+NAME_CHARACTERS = 65_536
+
+
+def check_names(*names: str) -> None:
+    """Raise `InvalidFrame` for an id or a name that is too long to be kept."""
+    for name in names:
+        if len(name) > NAME_CHARACTERS:
+            message = f"an id or a name of {len(name)} characters; at most {NAME_CHARACTERS}"
+            raise InvalidFrame(Reason.TOO_LARGE, message)
+
+
 class LimitExceeded(InvalidFrame):
     """A frame that is refused for a limit's sake; `retry_after_s` says when it may fit, `None` where nobody knows."""
 

@@ -12,7 +12,7 @@ from loopguard.errors import InvalidFrame, InvalidSnapshot, Reason
 from loopguard.model import DIGEST_SCHEME, EndReason, Opened, RunOpen
 
 from .intake import Intake
-from .limits import LimitExceeded
+from .limits import LimitExceeded, check_names
 from .logs import log_failure
 from .session import Session
 from .status import evicted, refusal_status, superseded
@@ -103,6 +103,7 @@ class Sessions:
             raise InvalidFrame(Reason.SHUTTING_DOWN, "the server is shutting down")
         if request.resume and request.rebuild:
             raise InvalidFrame(Reason.INVALID_FRAME, "`open.resume` and `open.rebuild` exclude each other")
+        check_names(request.run_id, request.agent_id, request.parent_run_id)
         known = self.find(request.run_id, tenant)
         holder = self.tenants.of(tenant)
         at = self._now()

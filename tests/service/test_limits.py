@@ -377,3 +377,42 @@ async def test_a_batch_far_too_long_is_counted_not_decoded(small: Small) -> None
 
     assert (refused(answer), answer.seq) == ("TOO_MANY_CALLS", 1)
     await peer.close()
+
+
+LONG = "x" * 65_536
+
+
+@limited()
+@pytest.mark.parametrize("field", ["run_id", "agent_id", "parent_run_id"])
+async def test_a_run_with_an_id_too_long_to_be_kept_is_refused(small: Small, field: str) -> None:
+    peer = small.guard()
+    names = {"run_id": "r"}
+    answer = await peer.open(**names | {field: LONG + "x"})
+    assert (refused(answer), answer.seq) == ("TOO_LARGE", 0)
+
+    answer = await peer.open(**names | {field: LONG})
+
+    assert answer.HasField("opened")
+    await peer.close()
+
+
+@limited()
+@pytest.mark.parametrize("field", ["tool", "call_id", "action"])
+async def test_a_call_with_a_name_too_long_to_be_kept_is_refused(small: Small, field: str) -> None:
+    peer = small.guard()
+    await peer.open()
+    plain = {"tool": "exec", "args_json": b"{}"}
+    # The second call of a tool goes a shorter way.
+    for number in range(2):
+        await peer.tell(calls=batch(pb.Call(**plain, call_id=f"c{number}")))
+        await peer.tell(outcome=pb.Outcome(call_id=f"c{number}", result_json=b"1"))
+
+    too_long = await peer.tell(calls=batch(pb.Call(**plain | {field: LONG + "x"})))
+    fits = await peer.tell(calls=batch(pb.Call(**plain | {field: LONG})))
+
+    assert refused(too_long) == "TOO_LARGE"
+    assert fits.HasField("verdicts")
+    if field != "call_id":
+        records = [pb.Record(**plain | {field: LONG + "x"})]
+        assert refused(await peer.tell(history=pb.History(records=records))) == "TOO_LARGE"
+    await peer.close()
