@@ -27,6 +27,7 @@ class Asked:
     program: Final[int]
     family: Final[int]
     target: Final[int]
+    numbers: Final[int]
     first_line: Final[int]
     end_line: Final[int]
     pause_s: Final[int]

@@ -36,9 +36,10 @@ cdef class Asked:
     """What a call asks: `near` is equal for two spellings of one question, 0 is no program, family or target.
 
     `lines` (`first_line`, `end_line`) are the lines it reads, both 0 if it names none; `pause_s` is how long it says
-    that it waits; `flags` a sum of CHANGES to INLINE_CODE.
+    that it waits; `numbers` stands for the page and line numbers that `near` leaves out; `flags` is a sum of CHANGES to
+    INLINE_CODE.
     """
-    cdef readonly uint64_t near, program, family, target
+    cdef readonly uint64_t near, program, family, target, numbers
     cdef readonly long first_line, end_line, pause_s
     cdef readonly unsigned flags
     cdef native.Sketch sketch
@@ -54,9 +55,9 @@ cdef class Asked:
 
     def pack(self):
         """Return it as bytes."""
-        cdef uint64_t[8] numbers = [
+        cdef uint64_t[9] numbers = [
             self.near, self.program, self.family, self.target, <uint64_t>self.first_line, <uint64_t>self.end_line,
-            <uint64_t>self.pause_s, self.flags,
+            <uint64_t>self.pause_s, self.flags, self.numbers,
         ]
         cdef bytes head = PyBytes_FromStringAndSize(<const char*>numbers, sizeof(numbers))
         head += PyBytes_FromStringAndSize(<const char*>self.sketch.data(), native.BINS * sizeof(uint32_t))
@@ -65,7 +66,7 @@ cdef class Asked:
     @staticmethod
     def unpack(bytes packed not None):
         """Return what `pack` made bytes of. Raises `ValueError` for others."""
-        cdef uint64_t[8] numbers
+        cdef uint64_t[9] numbers
         cdef size_t words = native.BINS * sizeof(uint32_t)
         if PyBytes_GET_SIZE(packed) != <Py_ssize_t>(sizeof(numbers) + words + sizeof(native.Wording)):
             raise ValueError("no packed call")
@@ -74,7 +75,7 @@ cdef class Asked:
         cdef Asked made = Asked.__new__(Asked)
         made.near, made.program, made.family, made.target = numbers[0], numbers[1], numbers[2], numbers[3]
         made.first_line, made.end_line = <long>numbers[4], <long>numbers[5]
-        made.pause_s, made.flags = <long>numbers[6], <unsigned>numbers[7]
+        made.pause_s, made.flags, made.numbers = <long>numbers[6], <unsigned>numbers[7], numbers[8]
         memcpy(made.sketch.data(), begin + sizeof(numbers), words)
         memcpy(&made.wording, begin + sizeof(numbers) + words, sizeof(native.Wording))
         return made
@@ -135,7 +136,7 @@ def describe_call(bytes args not None, bint readable, int tool_class):
     cdef Asked made = Asked.__new__(Asked)
     made.near, made.program, made.family, made.target = facts.near, facts.program, facts.family, facts.target
     made.first_line, made.end_line, made.flags = facts.first_line, facts.end_line, facts.flags
-    made.pause_s = facts.pause_s
+    made.pause_s, made.numbers = facts.pause_s, facts.numbers
     made.sketch = facts.sketch
     made.wording = facts.wording
     return made

@@ -23,6 +23,7 @@ cdef extern from "native/facts_call.hpp" namespace "loopguard::facts" nogil:
         long first_line
         long end_line
         long pause_s
+        uint64_t numbers
         unsigned flags
         Sketch sketch
         Wording wording

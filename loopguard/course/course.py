@@ -29,8 +29,11 @@ _SETTLED_STRETCH: Final = 3
 _TEXT: Final = 100
 #: A repeat further apart than this many steps is a new look, no evidence.
 _WINDOW: Final = 20
-#: How many failed calls of a stretch are remembered.
+#: How many failed calls of a stretch are remembered, and how many that answered what was known.
 _FAILED: Final = 64
+_VARYING: Final = 64
+#: From so many values on an answer varies; between two a loop may go to and fro.
+_MANY: Final = 3
 #: What a call and its outcome are compared by; the first member of a counter's key.
 _EQUAL, _NEAR, _LIKE, _ERROR, _SIGNATURE, _ANSWER, _SPREAD, _SHIFTING = range(8)
 
@@ -60,6 +63,7 @@ class Course:
         "_successes",
         "_tallies",
         "_unknown",
+        "_values",
         "_versions",
     )
 
@@ -78,6 +82,8 @@ class Course:
         self._successes: dict[int, int] = {}
         #: Calls that failed since the last news, for other reasons than a red test or what may pass by itself.
         self._failed: dict[int, None] = {}
+        #: What each call answered since the last news, as far as it was known before.
+        self._values: dict[int, dict[int, None]] = {}
         self._edits, self._versions, self._sends = Row(), Row(), Row()
         self._plans, self._unknown, self._stall = Row(), Row(), Row()
         self._cascade = Cascade()
@@ -98,6 +104,9 @@ class Course:
         out.words(self._successes)
         out.words(self._successes.values())
         out.words(self._failed)
+        out.words(self._values)
+        for values in self._values.values():
+            out.words(values)
 
     def unpack(self, data: Reader) -> None:
         """Take over in an empty course what was packed. Raises `ValueError`."""
@@ -110,6 +119,7 @@ class Course:
         self._move_step = data.number() - 1
         self._successes = dict(zip(data.words(), data.words(), strict=True))
         self._failed = dict.fromkeys(data.words())
+        self._values = {call: dict.fromkeys(data.words()) for call in data.words()}
 
     @property
     def stretch(self) -> int:
@@ -129,6 +139,7 @@ class Course:
         self._since_news = 0
         self._successes.clear()
         self._failed.clear()
+        self._values.clear()
         self._rounds.reset()
         for row in (self._edits, self._versions, self._sends, self._plans, self._unknown, self._stall):
             row.reset()
@@ -186,6 +197,7 @@ class Course:
         self._news_step = self._step
         self._since_news = 0
         self._failed.clear()
+        self._values.clear()
         self._stall.reset()
         if call.changes and not outcome.failed:
             self._change_step = self._move_step = self._step
@@ -215,12 +227,13 @@ class Course:
         call, outcome = moment.call, moment.outcome
         tally = self._raise((_EQUAL, call.same, outcome.same), turn, call_id, outcome.raw)
         equal = self._counted(tally, -patient)
-        if equal is not NONE:
+        varies = moment.news is News.STALE and self._varies(call, outcome)
+        if equal is not NONE and not varies:
             moment.equal = equal
             moment.firm = self._firm(tally, equal, outcome.raw)
         if outcome.raw != outcome.same and not outcome.failed and moment.news is News.STALE:
             moment.shifting = self._counted(self._raise((_SHIFTING, call.same), turn, call_id), -patient)
-        if call.note:
+        if call.note or varies:
             return
         if outcome.failed or outcome.informative:
             self._count_likenesses(moment, turn, call_id, patient)
@@ -228,6 +241,17 @@ class Course:
             self._count_failures(moment, turn, call_id, patient)
         elif not outcome.failed and outcome.informative and (not call.changes or call.tool_class is ToolClass.SPAWN):
             self._count_answers(moment, turn, call_id, patient)
+
+    def _varies(self, call: CallFacts, outcome: OutcomeFacts) -> bool:
+        """Whether a call is asked for what takes many values: dice, a random member, a sensor."""
+        if outcome.failed or not outcome.informative:
+            return False
+        values = self._values.setdefault(call.same, {})
+        if len(values) < _MANY:
+            values[outcome.same] = None
+        if len(self._values) > _VARYING:
+            del self._values[next(iter(self._values))]
+        return len(values) >= _MANY
 
     def _add_to_rounds(self, moment: Moment, call_id: str, patient: int) -> bool:
         """Add a step to the rounds. The model's own words and patient looks are no steps of one: they go by."""
@@ -275,6 +299,7 @@ class Course:
             near = self._counted(tally, -patient - tally.fresh)
             if near is not NONE:
                 moment.near = near
+                moment.near_moves = tally.moves > 0
                 moment.near_firm = self._firm(tally, near, outcome.raw)
         for likeness in _likenesses(outcome):
             # Numbers are all that moves in a job that is waited for.
@@ -311,7 +336,9 @@ class Course:
         # A bare "ok" may tell of a step each time, and of a tool that nobody knows so may saying nothing.
         empty_nod = call.tool_class is ToolClass.OTHER and outcome.empty
         nods = not outcome.failed and call.tool_class is not ToolClass.SHELL and (outcome.acknowledged or empty_nod)
-        if not (outcome.transient or moment.poll or call.note or moves or nods or patient):
+        # What changes something may be due again after news; where nothing came of it, it is the same effect.
+        acts = call.changes and not outcome.failed
+        if not (outcome.transient or moment.poll or call.note or moves or nods or acts or patient):
             self._count_spread(moment, turn, call_id)
         if outcome.failed and not outcome.empty and not outcome.verdict:
             moment.cascade = self._cascade.add(outcome.signatures, turn, call_id)

@@ -34,6 +34,8 @@ class Moment:
     equal = near = likely = NONE
     #: How many of the equal and of the near ones are equal also before anything is masked.
     firm = near_firm = 0
+    #: Whether the near ones name other pages or lines.
+    near_moves = False
     #: In the stretch: this call, of whose outcomes something was masked.
     shifting = NONE
     #: In the stretch: one failure of one tool over any arguments; worded alike; one error signature of one program.

@@ -175,8 +175,8 @@ class Novelty:
     def _meet_nod(self, call: CallFacts, outcome: OutcomeFacts, asked: bool) -> News:
         """Meet an outcome that is empty or a bare acknowledgement."""
         if call.tool_class is ToolClass.MOVE:
-            # A step that answers nothing may have arrived somewhere.
-            return News.WEAK
+            # A step that answers nothing may have arrived somewhere; what it says may be where.
+            return News.NEWS if outcome.acknowledged and self._outcomes.meet(outcome.same) else News.WEAK
         if asked or (outcome.acknowledged and self._outcomes.meet(outcome.same)):
             return News.NEWS
         # Equal but for numbers may be the next of many ids.

@@ -38,6 +38,7 @@ class Tally:
         "earlier",
         "earlier_raw",
         "fresh",
+        "moves",
         "newest",
         "raw",
         "raws",
@@ -63,6 +64,8 @@ class Tally:
         self.repeats = False
         #: How many of the calls counted were about something else than all before.
         self.fresh = 0
+        #: How many of them named another page or line than the one before.
+        self.moves = 0
         self.newest: CallFacts | None = None
         self.same: set[int] = set()
         self.targets: set[int] = set()
@@ -75,7 +78,7 @@ class Tally:
         """Count anew in another span; `earlier` says whether what was counted so far may be its first occurrence."""
         self.earlier, self.earlier_raw = (self.step, self.raw) if earlier else (-1, 0)
         self.span = span
-        self.count = self.fresh = 0
+        self.count = self.fresh = self.moves = 0
         self.alike = 1
         self.repeats = False
         self.raws = {}
@@ -103,6 +106,7 @@ class Tally:
         out.word(self.raw)
         out.word(self.earlier_raw)
         out.number(self.fresh)
+        out.number(self.moves)
         out.words(self.targets)
 
     @classmethod
@@ -117,6 +121,7 @@ class Tally:
         made.same = set(data.words())
         made.raws = {raw: data.number() for raw in data.words()}
         made.raw, made.earlier_raw, made.fresh = data.word(), data.word(), data.number()
+        made.moves = data.number()
         made.targets = set(data.words())
         return made
 
@@ -218,6 +223,7 @@ def compare(tally: Tally, call: CallFacts, likeness: float, *, by_form: bool = F
     tally.alike = tally.alike + 1 if alike else 1
     tally.newest = call
     if before is not None:
+        tally.moves += _names_other_page(before, call)
         tally.same.add(before.same)
         tally.targets.add(before.target)
     seen = call.same in tally.same
@@ -226,6 +232,10 @@ def compare(tally: Tally, call: CallFacts, likeness: float, *, by_form: bool = F
     tally.fresh += fresh
     tally.same.add(call.same)
     return fresh
+
+
+def _names_other_page(before: CallFacts, call: CallFacts) -> bool:
+    return call.asked is not None and before.asked is not None and call.asked.numbers != before.asked.numbers
 
 
 def _asks_about_other(before: CallFacts, call: CallFacts, targets: set[int], by_form: bool) -> bool:

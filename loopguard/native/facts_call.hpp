@@ -27,6 +27,7 @@ struct CallFacts {
     std::uint64_t target = 0;
     long first_line = 0, end_line = 0;
     long pause_s = 0;  // how long it says that it waits
+    std::uint64_t numbers = 0;  // of what `near` leaves out
     unsigned flags = 0;
     Sketch sketch;
     Wording wording;
@@ -152,6 +153,7 @@ inline std::uint64_t near_command(View text, std::string& out, std::string& word
 
 struct Own {
     std::string text, out, word, key;
+    std::uint64_t numbers = 0;  // of the numbers left out so far
 };
 
 inline Own& own_memory() {
@@ -163,6 +165,16 @@ inline Own& own_memory() {
 inline View key_of(View key, std::string& out) {
     lower_into(inner(key), out);
     return out;
+}
+
+// Whether what stands under a key is made anew for each call. Seconds with their fraction in a text name a message of a chat.
+inline bool is_volatile(View key, View value) noexcept {
+    if (!is_one_of(key, VOLATILE_KEYS)) return false;
+    if (kind_of(value) != Json::STRING || (key != "ts" && key != "timestamp")) return true;
+    const View text = inner(value);
+    const std::size_t point = text.find('.');
+    const auto plain = [](char c) { return is_digit(c) || c == '.'; };
+    return !(point != View::npos && point >= 9 && text.find('.', point + 1) == View::npos && std::all_of(text.begin(), text.end(), plain));
 }
 
 // A value without what may vary. `edit`: it changes something, so only the texts in it are loosened.
@@ -183,7 +195,10 @@ inline std::uint64_t near_value(View value, bool numbers_vary, bool edit, unsign
             while (text.size() > 1 && text.back() == '/') text.remove_suffix(1);
             return hash(text, K0);
         }
-        case Json::NUMBER: return numbers_vary ? K2 : hash(value, K1);
+        case Json::NUMBER:
+            if (!numbers_vary) return hash(value, K1);
+            own.numbers = mix(own.numbers ^ hash(value, K1), K2);
+            return K2;
         case Json::ARRAY: {
             std::uint64_t all = K1;
             for (Members items(value); items.next();) all = mix(all ^ near_value(items.value, numbers_vary, edit, flags, false), K2);
@@ -195,7 +210,7 @@ inline std::uint64_t near_value(View value, bool numbers_vary, bool edit, unsign
     std::uint64_t all = K0;
     for (Members members(value); members.next();) {
         const View key = key_of(members.key, own.key);
-        if (is_one_of(key, VOLATILE_KEYS)) {
+        if (is_volatile(key, members.value)) {
             if (top) flags |= VOLATILE;
             continue;
         }
@@ -341,6 +356,7 @@ inline void describe_shell(View text, CallFacts& facts) {
 inline CallFacts describe_call(const char* json, std::size_t size, bool readable, ToolClass tool) {
     CallFacts facts;
     Own& own = own_memory();
+    own.numbers = 0;
     thread_local std::string command;
     const View whole(json, size);
     const auto kind = readable ? kind_of(whole) : Json::STRING;
@@ -398,7 +414,7 @@ inline CallFacts describe_call(const char* json, std::size_t size, bool readable
             for (Members rest(whole); rest.next();) {
                 if (rest.value.data() == members.command.data() || is_one_of(key_of(rest.key, own.key), CHATTER_KEYS)) continue;
                 const View key = key_of(rest.key, own.key);
-                if (is_one_of(key, VOLATILE_KEYS)) {
+                if (is_volatile(key, rest.value)) {
                     facts.flags |= VOLATILE;
                     continue;
                 }
@@ -409,6 +425,7 @@ inline CallFacts describe_call(const char* json, std::size_t size, bool readable
     } else if (readable) {
         facts.near = near_value(whole, false, (facts.flags & CHANGES) != 0, facts.flags, true);
     }
+    facts.numbers = own.numbers;
     sketch_words(has_command ? View(command) : View(json, size), facts.sketch, facts.wording);
     return facts;
 }

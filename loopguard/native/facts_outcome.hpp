@@ -46,7 +46,7 @@ constexpr View ACKNOWLEDGEMENTS[] = {
 };
 constexpr View ENDS_OF_ACKNOWLEDGEMENTS[] = {
     "successful", "successfully", "saved", "updated", "created", "queued", "recorded", "noted", "inserted", "deleted", "sent",
-    "stored", "added", "removed", "written", "submitted", "applied", "posted",
+    "stored", "added", "removed", "written", "submitted", "applied", "posted", "accepted", "acknowledged", "confirmed", "received",
 };
 constexpr View STARTS_OF_ACKNOWLEDGEMENTS[] = {"wrote", "saved", "updated", "created", "deleted", "sent", "added"};
 // A search without a hit, a step without effect; "no issues" is a confirmation.
@@ -448,6 +448,9 @@ inline bool refuses(View object) {
         if (key == "error" && !is_vacant(members.value)) return true;
         if ((key == "success" || key == "ok") && members.value == "false") return true;
         if (key == "status" && members.value == "\"error\"") return true;
+        // What HTTP calls an error of the client or of the server.
+        const bool code = members.value.size() == 3 && (members.value[0] == '4' || members.value[0] == '5') && is_digit(members.value[1]) && is_digit(members.value[2]);
+        if (code && (key == "status" || key == "status_code" || key == "statusCode" || key == "http_status")) return true;
     }
     return false;
 }

@@ -10,9 +10,11 @@ import pytest
 
 from tests.unit.balanced_runs import open_balanced, play
 from tests.unit.families import (
+    circles,
     clusters,
     code,
     data,
+    errands,
     harnesses,
     mixed,
     packages,
@@ -25,9 +27,9 @@ from tests.unit.families import (
 
 if TYPE_CHECKING:
     from tests.unit.balanced_runs import Step, Turn
-    from tests.unit.families.shapes import Honest, Loop
+    from tests.unit.families.shapes import Honest, Loop, Steps
 
-AREAS = (web, services, clusters, code, packages, data, world, harnesses, sessions, waiting, mixed)
+AREAS = (web, services, clusters, code, packages, data, world, harnesses, sessions, waiting, mixed, errands, circles)
 HONEST: dict[str, Honest] = {name: one for area in AREAS for name, one in area.HONEST.items()}
 LOOPS: dict[str, Loop] = {name: one for area in AREAS for name, one in area.LOOPS.items()}
 
@@ -37,7 +39,7 @@ def thought(number: int) -> Step:
     return "think", {"thought": f"now for number {number}"}, "ok"
 
 
-def with_thoughts(turns: list[Turn]) -> list[Turn]:
+def with_thoughts(turns: Steps) -> list[Turn]:
     """A thought after every second turn."""
     return [one for number, turn in enumerate(turns) for one in ((turn, thought(number)) if number % 2 else (turn,))]
 
@@ -70,7 +72,7 @@ def test_honest_work_is_left_alone(name: str, seed: int, thinks: bool) -> None:
 def test_a_loop_is_seen_and_ended(name: str, seed: int, thinks: bool) -> None:
     make, warn, block = LOOPS[name]
     chance = Random(seed)
-    attempts: list[list[Turn]] = [[*one, thought(n)] if thinks and n % 2 else one for n, one in enumerate(make(chance))]
+    attempts: list[Steps] = [[*one, thought(n)] if thinks and n % 2 else one for n, one in enumerate(make(chance))]
     before: list[Turn] = [("read_file", {"path": f"a{n}"}, f"text {n} of {chance.random()}") for n in range(3)]
     #: The number of the attempt that each turn belongs to; 0 is none.
     of = [0] * len(before) + [number for number, turns in enumerate(attempts, 1) for _ in turns]

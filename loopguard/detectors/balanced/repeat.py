@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 NAME: Final = "repeat"
 NEAR: Final = "near_repeat"
 LIKELY: Final = "likely_repeat"
+#: So many more pages than spellings.
+_PAGES: Final = 2
 _CLEARED: Final = "anything new: another outcome, another question, a change"
 
 
@@ -48,11 +50,14 @@ def near(moment: Moment, limits: Limits) -> Hit | None:
     shifts = not outcome.failed and moment.near_firm < limits.near_repeat
     threshold = limits.masked_repeat + 1 if shifts else limits.near_repeat
     threshold += limits.transient_extra if outcome.transient else 0
+    # One page after another may be blank; it is past the end some time.
+    threshold += _PAGES if moment.near_moves else 0
     if count.number < threshold or _led_on(moment, shifts):
         return None
     last = limits.block_poll_attempt if outcome.transient else limits.block_attempt
     firm = count.number if outcome.failed else moment.near_firm
-    return Hit(NEAR, About.SPELLING, count, threshold, _CLEARED, stops=firm >= last - 1)
+    stops = firm >= last - 1 and not moment.near_moves
+    return Hit(NEAR, About.SPELLING, count, threshold, _CLEARED, stops=stops)
 
 
 def likely(moment: Moment, limits: Limits) -> Hit | None:

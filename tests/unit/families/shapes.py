@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from tests.unit.balanced_runs import Turn
 
-Steps = list["Turn"]
+Steps = Sequence["Turn"]
 
 
 class Loop(NamedTuple):
@@ -93,11 +94,11 @@ def prose(chance: Random, count: int) -> str:
     return " ".join(word(chance) for _ in range(count))
 
 
-def times(count: int, make: Callable[[int], Steps]) -> list[Steps]:
+def times(count: int, make: Callable[[int], Steps]) -> list[Any]:
     """Attempts, each made from its number."""
     return [make(n) for n in range(count)]
 
 
-def each(count: int, make: Callable[[int], Steps]) -> Steps:
+def each(count: int, make: Callable[[int], Steps]) -> list[Any]:
     """Steps of rounds, each made from its number."""
     return [step for n in range(count) for step in make(n)]
