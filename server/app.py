@@ -53,8 +53,16 @@ async def _run(settings: Settings, configuration: Configuration) -> None:
         running.add_signal_handler(signal_number, stopping.set)
     running.add_signal_handler(signal.SIGHUP, service.reload_soon)
     tell_guards(configuration)
-    address = await service.start()
-    sys.stdout.write(f"loopguard listening on {address}\n")
-    sys.stdout.flush()
-    await stopping.wait()
+    starting = asyncio.create_task(service.start())
+    told = asyncio.create_task(stopping.wait())
+    if isinstance(service, Parent):
+        # Its workers take a while, and whoever wants it to go waits for none of them.
+        await asyncio.wait((starting, told), return_when=asyncio.FIRST_COMPLETED)
+    if told.done() and not starting.done():
+        starting.cancel()
+    else:
+        address = await starting
+        sys.stdout.write(f"loopguard listening on {address}\n")
+        sys.stdout.flush()
+        await told
     await service.stop()

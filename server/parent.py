@@ -275,6 +275,8 @@ async def _spawn(settings: Settings, sources: Sources, parts: Sequence[Part[Any]
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
             pass_fds=(theirs.fileno(),),
+            # Ctrl-C goes to all processes of a terminal's session, and the parent decides what it means.
+            start_new_session=True,
         )
     channel = await Channel.over(ours)
     seen = [part.seen for part in parts]

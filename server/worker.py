@@ -47,7 +47,6 @@ class Worker:
         """Serve until the parent says so or is gone, or a SIGTERM comes."""
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTERM, self._stopping.set)
-        # Ctrl-C goes to all processes of a terminal, and the parent decides what it means.
         loop.add_signal_handler(signal.SIGINT, int)
         loop.add_signal_handler(signal.SIGHUP, int)
         await self._service.start()

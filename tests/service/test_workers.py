@@ -328,3 +328,20 @@ def is_alive(process_id: int) -> bool:
         return Path(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+def test_whoever_wants_it_to_go_waits_for_no_worker_to_come(start: Callable[..., subprocess.Popen[str]]) -> None:
+    process = start(LOOPGUARD_WORKERS="2")
+    assert process.stderr is not None
+    assert '"event": "guards"' in process.stderr.readline()
+
+    process.send_signal(signal.SIGINT)
+    out, errors = process.communicate(timeout=30)
+
+    assert (process.returncode, out) == (0, "")
+    assert "Traceback" not in errors
+    assert "worker ended" not in errors
+
+
+async def test_a_signal_of_the_terminal_reaches_the_parent_alone(crew: Crew) -> None:
+    assert [os.getsid(process_id) for process_id in crew.process_ids] == crew.process_ids
