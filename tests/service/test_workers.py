@@ -17,6 +17,7 @@ from loopguard.server.settings import Settings
 
 from loopguard.config import Configuration, load_configuration
 from loopguard.errors import InvalidConfig
+from loopguard.v1 import guard_pb2 as pb
 from tests.service.secrets import Authority, bearer, write_tokens
 from tests.service.test_process import address_of, start
 from tests.service.test_watch import Watch
@@ -180,6 +181,32 @@ async def _goes_on(task: asyncio.Task[None], crew: Crew) -> bool:
     await crew.until(lambda: task.done() or crew.count("loopguard_worker_restarts"))
     done, _ = await asyncio.wait([task], timeout=0.2)
     return not done
+
+
+async def test_with_one_sqlite_file_the_other_worker_takes_over_what_was_durable(tmp_path: Path) -> None:
+    crew = await begin(store=f"sqlite:{tmp_path}/runs.db", durability="sync")
+    channels: list[grpc.aio.Channel] = []
+    peers = await spread(crew, channels)
+    for peer in peers:
+        for _ in range(3):
+            await peer.run()
+    answer = await peers[0].tell(calls=batch(call()))
+    assert answer.durable_seq == answer.seq == 7
+
+    for process_id in crew.process_ids:
+        os.kill(process_id, signal.SIGKILL)
+    await crew.until(lambda: crew.count("loopguard_worker_restarts") == 2 and len(crew.process_ids) == 2)
+    async with crew.channel() as channel:
+        back = Peer(channel)
+        opened = (await back.open("r0", resume=True)).opened
+        again = await back.tell(outcome=pb.Outcome(result_json=b"1"))
+        await back.close()
+
+    assert (opened.epoch, opened.last_seq, again.HasField("verdict")) == (2, 7, True)
+    await crew.until(lambda: crew.count("loopguard_store_restored", "good") == 1)
+    for channel in channels:
+        await channel.close()
+    await crew.parent.stop()
 
 
 @pytest.mark.parametrize("crew", [{"runs_per_tenant": 3}], indirect=True)
