@@ -160,11 +160,13 @@ struct Arena {
 
     Buffer prepared;           // text of the string that is being masked, as masks read it
     Buffer canonical;          // and as it was
-    std::vector<Edit> edits;   // what goes out of it
-    std::vector<Cut> cuts;     // what masks do not read of it
+    EditStack edits;           // what goes out of it
+    CutStack cuts;             // what masks do not read of it
     std::vector<Cell> cells;   // what a screen would show of it
     std::vector<Edit> spans_masked;  // what went out of the document, in places of the input; filled if `trace`
     KeyCache key_cache;
+    uint32_t asked_mask = 0;  // the questions of this mask are
+    uint32_t asks = 0;
     Numbering uuids;
     Numbering ids;
     uint32_t kinds_masked = 0;
@@ -188,8 +190,6 @@ struct Arena {
         if (output.capacity() - used < needed) output.grow(used + needed);
         return output.data() + used;
     }
-
-    [[gnu::noinline]] void cut(size_t place, size_t start, size_t end) { cuts.push_back({place, start, end}); }
 
     [[gnu::noinline]] void note(uint32_t kind, size_t start, size_t end) { spans_masked.push_back({start, end, kind, 0, false}); }
 
@@ -222,8 +222,8 @@ struct Arena {
         if (prepared.capacity() > kKeptSize) prepared.release();
         if (canonical.capacity() > kKeptSize) canonical.release();
         if (cells.capacity() * sizeof(Cell) > kKeptSize) std::vector<Cell>().swap(cells);
-        if (cuts.capacity() * sizeof(Cut) > kKeptSize) std::vector<Cut>().swap(cuts);
-        if (edits.capacity() * sizeof(Edit) > kKeptSize) std::vector<Edit>().swap(edits);
+        cuts.trim(kKeptSize);
+        edits.trim(kKeptSize);
         uuids.trim(kKeptSize);
         ids.trim(kKeptSize);
         members.trim();

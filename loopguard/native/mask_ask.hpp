@@ -84,6 +84,9 @@ constexpr AskTable make_asks_here() {
     return table;
 }
 
+// Set for what may stand between a label and its value.
+constexpr int kSeparatorBit = 31;
+
 // By the one before it.
 constexpr AskTable make_asks_before() {
     AskTable table{};
@@ -102,6 +105,7 @@ constexpr AskTable make_asks_before() {
     allow(table, "-", kAskCellInput);
     allow(table, "/", kAskProc);
     allow(table, "degDEG\"", kAskAssignment);
+    for (int c = 0; c < 256; ++c) table[c] |= static_cast<uint32_t>((kCharClass[c] & kSeparatorChar) != 0) << kSeparatorBit;
     return table;
 }
 
@@ -154,9 +158,10 @@ constexpr std::array<uint32_t, 9> make_asks_by_size() {
     return table;
 }
 
-// By the unit's first character behind a number and one blank or none.
+// By the unit's first character behind a number and one blank or none; and what needs no unit.
 constexpr AskTable make_asks_by_unit() {
     AskTable table{};
+    for (uint32_t& asks : table) asks = kAskAnything & ~kAskByUnit;
     allow(table, "numsh\xC2\xCE.", kAskDuration);
     allow(table, "iskKMGTbB.", kAskRate);
     allow(table, "JFMASOND", kAskDayFirst);
@@ -168,9 +173,10 @@ constexpr AskTable make_asks_by_unit() {
 // Where two letters, in either case, have their entry. Others share it with letters: it may allow more there than it should.
 constexpr size_t pair_index(uint8_t first, uint8_t second) { return (first & 31u) | (second & 31u) << 5; }
 
-// By the last two letters of the label before it, in either case.
+// By the last two letters of the label before it, in either case; and what needs no label.
 constexpr std::array<uint32_t, 1024> make_asks_by_label() {
     std::array<uint32_t, 1024> table{};
+    for (uint32_t& asks : table) asks = kAskAnything & ~kAskByLabel;
     const auto allow_ending = [&table](std::string_view words, uint32_t asks) {
         for (size_t at = 0; at + 1 < words.size(); at += 3) {
             table[pair_index(static_cast<uint8_t>(words[at]), static_cast<uint8_t>(words[at + 1]))] |= asks;
@@ -195,13 +201,18 @@ constexpr std::array<uint32_t, 1024> make_asks_by_label() {
     return table;
 }
 
-inline constexpr AskTable kAsksHere = make_asks_here();
-inline constexpr AskTable kAsksBefore = make_asks_before();
-inline constexpr AskTable kAsksFirst = make_asks_first();
-inline constexpr AskTable kAsksBehind = make_asks_behind();
-inline constexpr AskTable kAsksByUnit = make_asks_by_unit();
-inline constexpr std::array<uint32_t, 9> kAsksBySize = make_asks_by_size();
-inline constexpr std::array<uint32_t, 1024> kAsksByLabel = make_asks_by_label();
+// All in one, so that one address leads to them.
+struct AskTables {
+    AskTable here = make_asks_here();
+    AskTable before = make_asks_before();
+    AskTable first = make_asks_first();
+    AskTable behind = make_asks_behind();
+    AskTable by_unit = make_asks_by_unit();
+    std::array<uint32_t, 9> by_size = make_asks_by_size();
+    std::array<uint32_t, 1024> by_label = make_asks_by_label();
+};
+
+inline constexpr AskTables kAsks;
 
 inline const uint8_t* behind_digits(const uint8_t* at) {
     unsigned count = 8;
@@ -211,29 +222,29 @@ inline const uint8_t* behind_digits(const uint8_t* at) {
 
 // What the label before a place allows. It stands behind one separator or none; behind more of them it is looked for, up to a few.
 inline uint32_t asks_by_label(const uint8_t* at) {
-    const uint8_t* label = at - is_separator(at[-1]);
-    if (__builtin_expect(is_separator(label[-1]), 0)) {
+    const auto separates = [](uint8_t c) { return kAsks.before[c] >> kSeparatorBit; };
+    const uint8_t* label = at - separates(at[-1]);
+    if (__builtin_expect(separates(label[-1]), 0)) {
         --label;
-        if (is_separator(label[-1])) --label;
-        if (is_separator(label[-1])) return kAskAnything;
+        if (separates(label[-1])) --label;
+        if (separates(label[-1])) return kAskAnything;
     }
-    return kAsksByLabel[pair_index(label[-2], label[-1])];
+    return kAsks.by_label[pair_index(label[-2], label[-1])];
 }
 
 // What is left to ask of a place where no number begins, out of what is `allowed`.
 inline uint32_t asks_of_mark(const uint8_t* at, uint32_t allowed) {
-    const uint32_t asks = allowed & kAsksHere[at[0]] & kAsksBefore[at[-1]] & kAsksBehind[at[1]] & ~kAskNumber;
-    return (asks & kAskAssignment) == 0 ? asks : asks & (asks_by_label(at) | ~kAskByLabel);
+    const uint32_t asks = allowed & kAsks.here[at[0]] & kAsks.before[at[-1]] & kAsks.behind[at[1]] & ~kAskNumber;
+    return (asks & kAskAssignment) == 0 ? asks : asks & asks_by_label(at);
 }
 
-// What is left to ask of a number by its size, the characters next to it, the unit behind it and the label before it.
-inline uint32_t asks_of_number(const uint8_t* at, uint32_t allowed) {
+// What is left to ask of a number by its size, the characters next to it, the unit behind it and the label before it. Nearly all
+// places are numbers.
+[[gnu::always_inline]] inline uint32_t asks_of_number(const uint8_t* at, uint32_t allowed) {
     const unsigned digits = leading_digits(load_eight(at));
     const uint8_t* const behind = __builtin_expect(digits == 8, 0) ? behind_digits(at) : at + digits;
-    uint32_t asks = allowed & kAskNumber & kAsksBefore[at[-1]] & kAsksFirst[at[-2]] & kAsksBehind[*behind] & kAsksBySize[digits];
-    asks &= kAsksByUnit[behind[*behind == ' ']] | ~kAskByUnit;
-    const uint32_t labelled = asks_by_label(at);
-    return asks & (labelled | ~kAskByLabel);
+    return allowed & kAskNumber & kAsks.before[at[-1]] & kAsks.first[at[-2]] & kAsks.behind[*behind] & kAsks.by_size[digits] &
+           kAsks.by_unit[behind[*behind == ' ']] & asks_by_label(at);
 }
 
 }  // namespace loopguard

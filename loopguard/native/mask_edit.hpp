@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <new>
 #include <vector>
 
 namespace loopguard {
@@ -28,6 +30,74 @@ struct Cut {
 struct Cell {
     size_t start;
     size_t size;
+};
+
+// Twice the room of a stack, or its first. Here, for one that is in several kernels would be shared by them.
+[[gnu::noinline]] inline void* grow_stack(void* items, size_t& capacity, size_t item_size) {
+    const size_t larger = capacity == 0 ? 64 : capacity * 2;
+    items = std::realloc(items, larger * item_size);
+    if (items == nullptr) throw std::bad_alloc();
+    capacity = larger;
+    return items;
+}
+
+// Edits or cuts. Not a std::vector: an item is written where it stays, since a copy of what was just written in parts has to
+// wait until all of it is in the cache.
+template <class Item>
+class ItemStack {
+public:
+    ItemStack() = default;
+    ItemStack(const ItemStack&) = delete;
+    ItemStack& operator=(const ItemStack&) = delete;
+    ~ItemStack() { std::free(items_); }
+
+    size_t size() const { return size_; }
+    bool empty() const { return size_ == 0; }
+    const Item* begin() const { return items_; }
+    const Item* end() const { return items_ + size_; }
+    const Item& last() const { return items_[size_ - 1]; }
+
+    // Room for one more, to be filled.
+    Item& add() {
+        if (__builtin_expect(size_ == capacity_, 0)) items_ = static_cast<Item*>(grow_stack(items_, capacity_, sizeof(Item)));
+        return items_[size_++];
+    }
+    void remove_last() { --size_; }
+    void clear() { size_ = 0; }
+
+    void trim(size_t kept) {
+        if (capacity_ * sizeof(Item) <= kept) return;
+        std::free(items_);
+        items_ = nullptr;
+        size_ = capacity_ = 0;
+    }
+
+private:
+    Item* items_ = nullptr;
+    size_t size_ = 0;
+    size_t capacity_ = 0;
+};
+
+class EditStack : public ItemStack<Edit> {
+public:
+    void put(size_t start, size_t end, uint32_t kind, uint32_t number, bool blank) {
+        Edit& edit = add();
+        edit.start = start;
+        edit.end = end;
+        edit.kind = kind;
+        edit.number = number;
+        edit.blank = blank;
+    }
+};
+
+class CutStack : public ItemStack<Cut> {
+public:
+    void put(size_t place, size_t start, size_t end) {
+        Cut& cut = add();
+        cut.place = place;
+        cut.start = start;
+        cut.end = end;
+    }
 };
 
 // Placeholders are numbered by first occurrence within a document, so that two ids never become the same text.

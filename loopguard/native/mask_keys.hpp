@@ -105,9 +105,8 @@ inline constexpr LetterPairs kKeyBeginnings = make_pairs("el la");
 
 inline bool is_pair(const LetterPairs& pairs, const uint8_t* text) { return pairs[kLetterNumber[text[0]] * 32u + kLetterNumber[text[1]]]; }
 
-// The same from the cache, where most keys don't even get.
-inline uint32_t key_kinds(const uint8_t* key, size_t size, KeyCache& cache) {
-    if (size < 2 || !(is_pair(kKeyEndings, key + size - 2) || is_pair(kKeyBeginnings, key))) return 0;
+// The same from the cache, for a key that begins or ends as one that says something.
+[[gnu::noinline]] inline uint32_t cached_key_kinds(const uint8_t* key, size_t size, KeyCache& cache) {
     if (size > 16) return key_kinds(key, size);
     uint64_t head = 0;
     uint64_t tail = 0;
@@ -123,6 +122,12 @@ inline uint32_t key_kinds(const uint8_t* key, size_t size, KeyCache& cache) {
         entry = {head, tail, static_cast<uint32_t>(size), key_kinds(key, size)};
     }
     return entry.kinds;
+}
+
+// And for any key: most don't even get there.
+inline uint32_t key_kinds(const uint8_t* key, size_t size, KeyCache& cache) {
+    if (size < 2 || !(is_pair(kKeyEndings, key + size - 2) || is_pair(kKeyBeginnings, key))) return 0;
+    return cached_key_kinds(key, size, cache);
 }
 
 // Base64 as parts of a message carry it, with or without a data: address before it.

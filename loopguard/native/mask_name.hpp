@@ -48,6 +48,8 @@ struct PlainName {
     bool has(std::string_view word) const { return std::string_view(text, size).find(word) != std::string_view::npos; }
 };
 
+constexpr size_t kShortestTechnicalId = 4;  // etag
+
 // Whether a key or a label names an id that is made anew for each request: its letters end with one of these.
 inline bool names_technical_id(const uint8_t* name, size_t size) {
     char letters[32];

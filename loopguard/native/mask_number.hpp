@@ -11,7 +11,7 @@ namespace loopguard {
 // One string's text and what is taken out of it so far.
 class MaskedText {
 public:
-    MaskedText(const uint8_t* text, size_t size, uint32_t mask, std::vector<Edit>& edits) : text_(text, size), mask_(mask), edits_(edits) {}
+    MaskedText(const uint8_t* text, size_t size, uint32_t mask, EditStack& edits) : text_(text, size), mask_(mask), edits_(edits) {}
 
     // Up to here everything is decided.
     size_t resume() const { return resume_; }
@@ -31,15 +31,15 @@ public:
 protected:
     void add(size_t start, size_t end, uint32_t kind, uint32_t number = 0) {
         // A date may begin before blanks that were cut already.
-        while (!edits_.empty() && edits_.back().kind == kWhiteSpace && edits_.back().start >= start) edits_.pop_back();
-        edits_.push_back({start, end, kind, number, false});
+        while (!edits_.empty() && edits_.last().kind == kWhiteSpace && edits_.last().start >= start) edits_.remove_last();
+        edits_.put(start, end, kind, number, false);
         taken_ = end;
         resume_ = end;
     }
 
     const TextView text_;
     const uint32_t mask_;
-    std::vector<Edit>& edits_;
+    EditStack& edits_;
     size_t resume_ = 0;
     size_t taken_ = 0;  // end of the last edit but blanks
 };
@@ -180,8 +180,7 @@ private:
 
     bool address(size_t place) {
         if (text_.at(place) != '0') return false;
-        size_t end = place + 2;
-        while (is_hex(text_.at(end))) ++end;
+        const size_t end = text_.skip_hex(place + 2);
         const size_t digits = end - place - 2;
         if (digits < 6 || digits > 16 || is_word(text_.at(end))) return false;
         const size_t word_end = text_.blanks_start(place);

@@ -7,25 +7,22 @@ namespace loopguard {
 
 class TextMasks : public NumberMasks {
 public:
-    TextMasks(const uint8_t* text, size_t size, uint32_t mask, std::vector<Edit>& edits, Numbering& uuids, Numbering& ids)
+    TextMasks(const uint8_t* text, size_t size, uint32_t mask, EditStack& edits, Numbering& uuids, Numbering& ids)
         : NumberMasks(text, size, mask, edits), uuids_(uuids), ids_(ids) {}
 
-    // Asks about a place that is not decided yet, out of what is `allowed`.
-    void ask(size_t place, uint32_t allowed) {
-        const uint8_t* const at = text_.data() + place;
-        if (is_digit(*at)) {
-            const uint32_t asks = asks_of_number(at, allowed);
-            if (asks == 0) return;
-            if (at[8] == '-') at_uuid(place);
-            if (place >= resume_) at_number(place, asks);
-            return;
-        }
-        const uint32_t asks = asks_of_mark(at, allowed);
+    // At a number that is not decided yet; `asks` is what is left to ask.
+    void number(size_t place, uint32_t asks) {
+        if (text_.at(place + 8) == '-') at_uuid(place);
+        if (place >= resume_) at_number(place, asks);
+    }
+
+    // At anything else.
+    void mark(size_t place, uint32_t asks) {
         if (asks & kAskBlanks) return at_blanks(place);
         if (asks & kAskAssignment) return at_assignment(place);
         if (asks & kAskPath) at_path(place);
         // At a UUID's first dash.
-        if ((asks & kAskUuid) && text_.at(place + 10) == '-' && place >= 8) at_uuid(place - 8);
+        if ((asks & kAskUuid) && text_.at(place + 10) == '-' && text_.at(place + 15) == '-' && place >= 8) at_uuid(place - 8);
         if ((asks & kAskSpinner) && place >= resume_) at_spinner(place);
     }
 
@@ -35,9 +32,9 @@ public:
         size_t start = text_.size();
         while (start > 0 && (is_blank(text_.before(start)) || text_.before(start) == '\n')) --start;
         if (start == text_.size()) return;
-        while (!edits_.empty() && edits_.back().kind == kWhiteSpace && edits_.back().end > start) edits_.pop_back();
-        if (!edits_.empty() && edits_.back().end > start) start = edits_.back().end;
-        if (start < text_.size()) edits_.push_back({start, text_.size(), kWhiteSpace, 0, false});
+        while (!edits_.empty() && edits_.last().kind == kWhiteSpace && edits_.last().end > start) edits_.remove_last();
+        if (!edits_.empty() && edits_.last().end > start) start = edits_.last().end;
+        if (start < text_.size()) edits_.put(start, text_.size(), kWhiteSpace, 0, false);
     }
 
 
@@ -82,7 +79,7 @@ private:
         if (text_.before(end) == '"') end -= kQuoteSize;
         size_t start = end;
         while (is_word(text_.before(start)) || text_.before(start) == '-') --start;
-        if (!names_technical_id(text_.data() + start, end - start)) return;
+        if (end - start < kShortestTechnicalId || !names_technical_id(text_.data() + start, end - start)) return;
         size_t value = text_.skip_blanks(place + 1);
         if (text_.at(value) == '"') value += kQuoteSize;
         size_t value_end = value;
@@ -108,7 +105,7 @@ private:
     }
 
     void add_blank(size_t start, size_t end, bool blank) {
-        edits_.push_back({start, end, kWhiteSpace, 0, blank});
+        edits_.put(start, end, kWhiteSpace, 0, blank);
         resume_ = end;
     }
 
@@ -124,6 +121,8 @@ private:
         while (place - start < kFar && (is_word(text_.before(start)) || is_any(text_.before(start), "-./+%<>"))) --start;
         const size_t end = text_.label_end(start);
         if (end == start) return false;
+        // The last letters of such names.
+        if (!is_any(text_.before(end) | 0x20, "rnte\x7F-")) return false;
         size_t name = end;
         while (is_word(text_.before(name)) || text_.before(name) == '-') --name;
         return PlainName(text_.data() + name, end - name).is_cursor();

@@ -15,30 +15,23 @@ inline __m256i allowed(const HintTable& table, const uint8_t* from) {
                             _mm256_shuffle_epi8(high, _mm256_and_si256(_mm256_srli_epi16(bytes, 4), half)));
 }
 
-// The places of 32 where a byte and its neighbours are in the sets of one question. Blanks begin there, a dash has three others
-// behind it, five bytes apart, as a UUID's first has, and a slash another four bytes on, as /tmp/ and /var/ have.
-inline uint32_t hints(const uint8_t* text) {
-    constexpr char kNoBlanks = static_cast<char>(~(1 << kBlanks));
-    constexpr char kNoDash = static_cast<char>(~(1 << kDash));
-    constexpr char kNoPath = static_cast<char>(~(1 << kPath));
-    const __m256i here = _mm256_and_si256(allowed(kHintsHere, text), allowed(kHintsBefore, text - 1));
-    const __m256i blank_before = _mm256_cmpeq_epi8(Block::load(text - 1).bytes, _mm256_set1_epi8(' '));
-    const __m256i within = _mm256_andnot_si256(_mm256_set1_epi8(kNoBlanks), blank_before);
-    // Only where all are dashes no bit differs from a dash's.
-    const __m256i dash = _mm256_set1_epi8('-');
-    const __m256i differs = _mm256_or_si256(
-        _mm256_or_si256(_mm256_xor_si256(Block::load(text + 5).bytes, dash), _mm256_xor_si256(Block::load(text + 10).bytes, dash)),
-        _mm256_xor_si256(Block::load(text + 15).bytes, dash));
-    const __m256i dashed = _mm256_or_si256(_mm256_cmpeq_epi8(differs, _mm256_setzero_si256()), _mm256_set1_epi8(kNoDash));
-    const __m256i slashed = _mm256_or_si256(_mm256_cmpeq_epi8(Block::load(text + 4).bytes, _mm256_set1_epi8('/')), _mm256_set1_epi8(kNoPath));
-    const __m256i behind = _mm256_and_si256(_mm256_and_si256(dashed, slashed), allowed(kHintsBehind, text + 1));
-    const __m256i all = _mm256_and_si256(_mm256_andnot_si256(within, here), behind);
-    return ~static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(all, _mm256_setzero_si256())));
-}
+inline __m256i all_but(Hint question) { return _mm256_set1_epi8(static_cast<char>(~(1 << question))); }
 
+inline __m256i equal(const uint8_t* from, char c) { return _mm256_cmpeq_epi8(Block::load(from).bytes, _mm256_set1_epi8(c)); }
+
+// The places of 32 where a byte and its neighbours are in the sets of one question. Blanks begin there, a dash has another five
+// bytes behind it, as a UUID's first has, and a slash another four bytes on, as /tmp/ and /var/ have.
 inline uint32_t hints32(const uint8_t* text) {
+    const __m256i begun = _mm256_andnot_si256(all_but(kBlanks), equal(text - 1, ' '));
+    const __m256i dashed = _mm256_or_si256(equal(text + 5, '-'), all_but(kDash));
+    const __m256i slashed = _mm256_or_si256(equal(text + 4, '/'), all_but(kPath));
+    const __m256i here = _mm256_andnot_si256(begun, allowed(kHintsHere, text));
+    const __m256i around = _mm256_and_si256(allowed(kHintsBefore, text - 1), allowed(kHintsBehind, text + 1));
+    const __m256i all = _mm256_and_si256(_mm256_and_si256(here, around), _mm256_and_si256(dashed, slashed));
     // These would need two more sets, and are rare.
-    return hints(text) | Block::load(text).any_of('\t', '\xE2');
+    const __m256i others = _mm256_or_si256(equal(text, '\t'), equal(text, '\xE2'));
+    const __m256i none = _mm256_andnot_si256(others, _mm256_cmpeq_epi8(all, _mm256_setzero_si256()));
+    return ~static_cast<uint32_t>(_mm256_movemask_epi8(none));
 }
 
 #else
@@ -67,7 +60,7 @@ inline uint32_t hints32(const uint8_t* text) {
 inline uint64_t hints64(const uint8_t* text) { return hints32(text) | static_cast<uint64_t>(hints32(text + 32)) << 32; }
 
 // Of 64 places from `start` on those that are not before `place`.
-inline uint64_t behind(size_t place, size_t start) {
+inline uint64_t from(size_t place, size_t start) {
     if (place <= start) return ~uint64_t{0};
     return place - start < 64 ? ~uint64_t{0} << (place - start) : 0;
 }
@@ -76,20 +69,33 @@ inline uint64_t behind(size_t place, size_t start) {
 // be read; `allowed` are the questions that the mask allows. What is decided already is passed over.
 inline void scan_text(const uint8_t* text, size_t size, TextMasks& masks, uint32_t allowed) {
     for (size_t start = 0; start < size; start += 64) {
-        uint64_t left = hints64(text + start);
+        uint64_t left = hints64(text + start) & from(masks.resume(), start);
         if (size - start < 64) left &= (uint64_t{1} << (size - start)) - 1;
-        for (size_t decided = masks.resume();; decided = masks.resume()) {
-            left &= behind(decided, start);
-            if (left == 0) break;
+        while (left != 0) {
             const size_t place = start + static_cast<size_t>(__builtin_ctzll(left));
             left &= left - 1;
-            masks.ask(place, allowed);
+            const uint8_t* const at = text + place;
+            if (is_digit(*at)) {
+                const uint32_t asks = asks_of_number(at, allowed);
+                if (asks == 0) continue;
+                masks.number(place, asks);
+            } else {
+                const uint32_t asks = asks_of_mark(at, allowed);
+                if (asks == 0) continue;
+                masks.mark(place, asks);
+            }
+            left &= from(masks.resume(), start);
         }
     }
     masks.at_end();
 }
 
 #if defined(LOOPGUARD_AVX2)
+
+inline constexpr uint8_t kAllButFirst[Block::kSize + 1] = {
+    0x00, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
+    0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
+};
 
 // Writes a block whose escapes, begun at `backslashes`, all are of the plain kind that text has: line ends, tabs and quotes.
 // `parted` is 1 if its first byte is such an escape's letter. False if there is another.
@@ -101,12 +107,11 @@ inline bool put_plain_escapes(const Block& block, const uint8_t* in, uint8_t* ou
     const __m256i backslash = _mm256_set1_epi8('\\');
     const __m256i first = _mm256_shuffle_epi8(characters, Block::load(in + 1).bytes);
     const __m256i second = _mm256_shuffle_epi8(characters, block.bytes);
-    const __m256i behind = _mm256_cmpeq_epi8(Block::load(in - 1).bytes, backslash);
-    const __m256i with_second = _mm256_blendv_epi8(block.bytes, second, behind);
-    const uint8_t here = in[0];
-    Block{_mm256_blendv_epi8(with_second, first, _mm256_cmpeq_epi8(block.bytes, backslash))}.store(out);
     // What stands before the block may be a backslash that begins no escape.
-    if (((backslashes | parted) & 1) == 0) out[0] = here;
+    const __m256i counts = Block::load(kAllButFirst + parted).bytes;
+    const __m256i behind = _mm256_and_si256(_mm256_cmpeq_epi8(Block::load(in - 1).bytes, backslash), counts);
+    const __m256i with_second = _mm256_blendv_epi8(block.bytes, second, behind);
+    Block{_mm256_blendv_epi8(with_second, first, _mm256_cmpeq_epi8(block.bytes, backslash))}.store(out);
     return true;
 }
 
@@ -130,7 +135,7 @@ inline size_t prepare_text(const uint8_t* in, const uint8_t* end, uint8_t* out, 
     while (in < end) {
         const Block block = Block::load(in);
         uint32_t backslashes = block.equal('\\');
-        if (end - in < Block::kSize) backslashes &= (uint32_t{1} << (end - in)) - 1;
+        if (__builtin_expect(end - in < Block::kSize, 0)) backslashes &= (uint32_t{1} << (end - in)) - 1;
         if (put_plain_escapes(block, in, out, backslashes, parted)) {
             parted = backslashes >> (Block::kSize - 1);
             in += Block::kSize;
@@ -162,13 +167,13 @@ inline size_t prepare_text(const uint8_t* in, const uint8_t* end, uint8_t* out, 
             const size_t colour = clean ? colour_size(in, end) : 0;
             if (colour != 0) {
                 in += colour;
-                arena.cut(static_cast<size_t>(out - start), static_cast<size_t>(from - text), static_cast<size_t>(in - text));
+                arena.cuts.put(static_cast<size_t>(out - start), static_cast<size_t>(from - text), static_cast<size_t>(in - text));
                 break;
             }
             const int unit = letter == 'u' ? code_unit(in + 2) : 0x1B;
             if (clean && unit == 0x1B) {
                 if (!cut_escape(in, end, out == start || out[-1] == '\n')) return kReplay;
-                arena.cut(static_cast<size_t>(out - start), static_cast<size_t>(from - text), static_cast<size_t>(in - text));
+                arena.cuts.put(static_cast<size_t>(out - start), static_cast<size_t>(from - text), static_cast<size_t>(in - text));
             } else {
                 out = put_repeated_unit(out, static_cast<uint32_t>(unit));
                 in += 6;

@@ -90,6 +90,8 @@ constexpr uint32_t pack3(const char* name) {
            static_cast<uint32_t>(static_cast<uint8_t>(name[2]));
 }
 
+constexpr uint64_t kEightBlanks = 0x2020202020202020u;
+
 // Escapes take as much room here as in canonical text, their character is repeated.
 constexpr size_t kTabSize = 2;
 constexpr size_t kQuoteSize = 2;
@@ -120,7 +122,14 @@ public:
         for (; count == 8; place += count) count = leading_digits(load_eight(text_ + place));
         return place;
     }
+    size_t skip_hex(size_t place) const {
+        for (;; place += 8) {
+            const uint64_t others = not_hex(load_eight(text_ + place));
+            if (others != 0) return place + static_cast<size_t>(__builtin_ctzll(others)) / 8;
+        }
+    }
     size_t skip_blanks(size_t place) const {
+        while (load_eight(text_ + place) == kEightBlanks) place += 8;
         while (is_blank(at(place))) ++place;
         return place;
     }

@@ -22,9 +22,12 @@ public:
         if (size <= 64 && !escaped && mask != 0) {
             // Most short strings have nothing in them that a mask may be about.
             if (size == 0) return at;
-            // The input's quotes stand for the zeros that questions stop at, but for what has to be the last of the text.
-            const uint64_t hint = input + 96 <= readable_ ? hints_of(input, size) : 1;
-            if (hint == 0 && !is_any(input[size - 1], " \t/-|") && key_kinds(key.text, key.size, arena_.key_cache) == 0 && !is_text(key)) return at;
+            if (input + 96 <= readable_ && key_kinds(key.text, key.size, arena_.key_cache) == 0 && !is_text(key)) {
+                const uint64_t hints = hints_of(input, size);
+                // The input's quotes stand for the zeros that questions stop at, but for what has to be the last of the text.
+                if (hints == 0 && !is_any(input[size - 1], " \t/-|")) return at;
+                if (!is_blank(input[size - 1]) && !is_anything_left(start, size, hints, mask)) return at;
+            }
         }
         return masked_string(input, start, at, mask, escaped, key);
     }
@@ -43,7 +46,20 @@ public:
 private:
     // The places of up to 64.
     static uint64_t hints_of(const uint8_t* text, size_t size) {
-        return (size <= 32 ? uint64_t{hints32(text)} : hints64(text)) << (64 - size);
+        return (size <= 32 ? uint64_t{hints32(text)} : hints64(text)) & ~uint64_t{0} >> (64 - size);
+    }
+
+    // Whether there is a question left to ask about text of up to 64 bytes that was written; its last byte may be a place too.
+    bool is_anything_left(uint8_t* start, size_t size, uint64_t hints, uint32_t mask) {
+        const uint32_t asks = asks_for(mask & ~uint32_t{kWrapperNonce});
+        start[-1] = start[size] = 0;
+        bool left = false;
+        for (hints |= uint64_t{1} << (size - 1); hints != 0 && !left; hints &= hints - 1) {
+            const uint8_t* const at = start + __builtin_ctzll(hints);
+            left = (is_digit(*at) ? asks_of_number(at, asks) : asks_of_mark(at, asks)) != 0;
+        }
+        start[-1] = start[size] = '"';
+        return left;
     }
 
     [[gnu::noinline]] Cursor masked_string(const uint8_t* input, uint8_t* start, Cursor at, uint32_t mask, bool escaped, Key key) {
@@ -78,11 +94,12 @@ private:
         start[-1] = start[size] = '"';
         const bool cleaned = !arena_.cuts.empty() || !arena_.cells.empty();
         if (cleaned) arena_.kinds_masked |= kAnsi;
-        for (const Edit& edit : arena_.edits) arena_.kinds_masked |= edit.kind;
         if (arena_.trace && (cleaned || !arena_.edits.empty())) trace_edits(input, at.in - 1);
         if (arena_.cuts.empty() && arena_.edits.empty()) return at;
         arena_.canonical.reserve(size + kSlack);
         std::memcpy(arena_.canonical.data(), start, size);
+        // One more, so that none has to be asked whether it is the last.
+        arena_.cuts.put(kNowhere, kNowhere, kNowhere);
         const size_t growth = arena_.edits.size() * kLongestPlaceholder;
         start = arena_.make_room(start, size + growth + static_cast<size_t>(end_ - at.in) + kSlack);
         at.out = rewrite(arena_.canonical.data(), size, start);
@@ -90,11 +107,11 @@ private:
     }
 
     uint32_t asks_for(uint32_t mask) {
-        if (mask != asked_mask_) {
-            asked_mask_ = mask;
-            asks_ = asks_of(mask);
+        if (__builtin_expect(mask != arena_.asked_mask, 0)) {
+            arena_.asked_mask = mask;
+            arena_.asks = asks_of(mask);
         }
-        return asks_;
+        return arena_.asks;
     }
 
     static bool is_text(Key key) { return key.size == 4 && std::memcmp(key.text, "text", 4) == 0; }
@@ -140,7 +157,7 @@ private:
     static bool has_marker(const uint8_t* text, const uint8_t* end) {
         for (; text < end; text += Block::kSize) {
             const uint32_t found =
-                Block::load(text).equal('<') & Block::load(text + 2).equal('<') & Block::load(text + 3).equal('E');
+                Block::load(text + 2).equal('<') & Block::load(text + 3).equal('E');
             if (found != 0) return true;
         }
         return false;
@@ -174,46 +191,50 @@ private:
             number = size_class(size);
             arena_.binary_masked = true;
         }
-        arena_.edits.push_back({0, size, kind, number, false});
+        arena_.edits.put(0, size, kind, number, false);
         return kind;
     }
 
     // Writes canonical text anew without the edits and cuts, which are both in the order of the text.
-    uint8_t* rewrite(const uint8_t* text, size_t size, uint8_t* out) const {
+    uint8_t* rewrite(const uint8_t* text, size_t size, uint8_t* out) {
         size_t done = 0;  // places in canonical text; those of edits are `shift` before them
         size_t shift = 0;
         const auto keep = [&](size_t end) {
-            if (end <= done) return;
-            out = copy(text + done, end - done, out);
+            if (end > done) out = copy(text + done, end - done, out);
         };
-        const Cut* cut = arena_.cuts.data();
-        const Cut* const last_cut = cut + arena_.cuts.size();
+        const Cut* cut = arena_.cuts.begin();
         const auto leave_out = [&] {
             keep(cut->start);
             done = std::max(done, cut->end);
             shift += cut->end - cut->start;
             ++cut;
         };
+        uint32_t kinds = 0;
         for (const Edit& edit : arena_.edits) {
-            while (cut != last_cut && cut->place <= edit.start) leave_out();
+            while (cut->place <= edit.start) leave_out();
             keep(edit.start + shift);
-            for (; cut != last_cut && cut->place < edit.end; ++cut) shift += cut->end - cut->start;
+            for (; cut->place < edit.end; ++cut) shift += cut->end - cut->start;
             done = edit.end + shift;
+            kinds |= edit.kind;
             *out = ' ';
             out += edit.blank;
             out = put_placeholder(out, edit.kind, edit.number);
         }
-        while (cut != last_cut) leave_out();
+        arena_.kinds_masked |= kinds;
+        while (cut->place != kNowhere) leave_out();
         keep(size);
         *out++ = '"';
         return out;
     }
+    static constexpr size_t kNowhere = ~size_t{0};
 
     // Writes up to kStep bytes more: how long a piece is can't be foreseen, so that few steps are better than few bytes.
     static uint8_t* copy(const uint8_t* from, size_t size, uint8_t* out) {
-        for (size_t copied = 0; copied < size; copied += kStep) {
+        size_t copied = 0;
+        do {
             for (size_t i = 0; i < kStep; i += Block::kSize) Block::load(from + copied + i).store(out + copied + i);
-        }
+            copied += kStep;
+        } while (__builtin_expect(copied < size, 0));
         return out + size;
     }
     static constexpr size_t kStep = 96;
@@ -250,7 +271,7 @@ private:
             canonical_origins_ = origins;
         }
         size_t shift = 0;
-        const Cut* cut = arena_.cuts.data();
+        const Cut* cut = arena_.cuts.begin();
         const Cut* const last_cut = cut + arena_.cuts.size();
         for (const Cut& one : arena_.cuts) tell(kAnsi, one.start, one.end);
         for (const Edit& edit : arena_.edits) {
@@ -267,8 +288,6 @@ private:
     const uint8_t* const document_;
     const uint8_t* const end_;
     const uint8_t* const readable_;
-    uint32_t asked_mask_ = 0;  // the questions of this mask are
-    uint32_t asks_ = 0;
     std::vector<size_t> nonce_places_;
     std::vector<size_t> canonical_origins_;
     size_t canonical_size_ = 0;  // of the text that a screen has replayed

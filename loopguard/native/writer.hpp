@@ -98,7 +98,9 @@ private:
         return literal(in, out);
     }
 
-    typename Masker::Key key_in_force() const { return {arena_.output.data() + key_offset_ + 1, key_size_}; }
+    typename Masker::Key key_in_force() const {
+        return {key_ != nullptr ? key_ : arena_.output.data() + key_offset_ + 1, key_size_};
+    }
 
     Cursor number(const uint8_t* in, uint8_t* out) {
         if constexpr (!kMasked) return copy_number(in, out);
@@ -259,16 +261,21 @@ private:
             Member& member = arena_.members.add();
             int32_t state = 0;
             const uint32_t outer_flags = flags_;
+            const uint8_t* const key_start = in + 1;
+            const size_t key_offset = static_cast<size_t>(out - arena_.output.data());
             Cursor at = key<kRuled>(in, out, member, state);
             if (at.in == nullptr) return kNotJson;
             if (arena_.members.size() - 1 > first_member) sorted = sorted && follows(*(&member - 1), member);
             in = at.in;
             if (!next_is(':', in)) return kNotJson;
+            const size_t key_size = static_cast<size_t>(at.out - out) - 2;
             *at.out = ':';
             in = next_token(in + 1);
             if constexpr (kMasked) {
-                key_offset_ = member.offset;
-                key_size_ = member.key_size;
+                // What was not rewritten is looked at where it was read: the output's bytes were just stored, the member too.
+                key_ = member.decode == 0 ? key_start : nullptr;
+                key_offset_ = key_offset;
+                key_size_ = key_size;
             }
             bool left_out = false;
             if constexpr (kRuled) {
@@ -318,7 +325,9 @@ private:
         member.decode = escaped_;
         member.raw_key = 0;
         if constexpr (kRuled) state = rules_->state(state_).next(out + 1, member.key_size);
-        if constexpr (kMasked) mask_key(in, out, at, member);
+        if constexpr (kMasked) {
+            if (__builtin_expect(member.key_size >= WrapperNonce::kShortestPair, 0)) mask_key(in, out, at, member);
+        }
         // Only what has no escapes is compared by it, and so the input's bytes will do: the output's were just stored.
         uint64_t prefix;
         std::memcpy(&prefix, (in + 9 <= limit_ ? in : out) + 1, 8);
@@ -332,7 +341,7 @@ private:
     }
 
     [[gnu::noinline]] void mask_key(const uint8_t* in, uint8_t* out, Cursor at, Member& member) {
-        if ((mask_ & kWrapperNonce) == 0 || member.key_size < WrapperNonce::kShortestPair) return;
+        if ((mask_ & kWrapperNonce) == 0) return;
         std::string raw(reinterpret_cast<const char*>(out + 1), member.key_size);
         if (!masker_.key_nonces(in + 1, at.in, out + 1, member.key_size)) return;
         member.raw_key = arena_.keep_raw_key(std::move(raw));
@@ -438,7 +447,8 @@ private:
     uint32_t never_mask_ = 0;
     const Rules* const rules_;
     Masker masker_;
-    size_t key_offset_ = 0;  // of the value being written; size 0 where it has none
+    const uint8_t* key_ = nullptr;  // in the input, of the value being written; size 0 where it has none
+    size_t key_offset_ = 0;         // in the output, for a key that is another there
     size_t key_size_ = 0;
     int32_t state_ = 0;            // of the container being written, where rules look at it
     bool something_kept_ = false;  // below the value being written
