@@ -198,7 +198,7 @@ async def test_with_one_sqlite_file_the_other_worker_takes_over_what_was_durable
     await crew.until(lambda: crew.count("loopguard_worker_restarts") == 2 and len(crew.process_ids) == 2)
     async with crew.channel() as channel:
         back = Peer(channel)
-        opened = (await back.open("r0", resume=True)).opened
+        opened = (await back.open("r1", resume=True)).opened
         again = await back.tell(outcome=pb.Outcome(result_json=b"1"))
         await back.close()
 
