@@ -213,7 +213,11 @@ inline Command describe_command(View text) {
             command.pause_s += seconds(segment.words.back());
         }
     }
-    if (command.program.empty()) command.program = first;
+    if (command.program.empty()) {
+        command.program = first;
+        // It sets the stage for what comes, and nothing else.
+        command.changes = command.changes || !first.empty();
+    }
     if (command.program == "code") {
         command.changes = command.waits = false;
         return command;

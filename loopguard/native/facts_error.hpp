@@ -45,7 +45,7 @@ constexpr Entry ENTRIES[] = {
     {"terminating", GOES_ON}, {"restarting", GOES_ON}, {"rebooting", GOES_ON}, {"uploading", GOES_ON}, {"syncing", GOES_ON}, {"migrating", GOES_ON},
     {"indexing", GOES_ON}, {"rendering", GOES_ON}, {"pulling", GOES_ON}, {"containercreating", GOES_ON}, {"podinitializing", GOES_ON},
     {"progress", AFTER_GOES_ON}, {"ready", AFTER_GOES_ON | AFTER_PASSING}, {"yet", AFTER_GOES_ON}, {"finished", AFTER_GOES_ON}, {"complete", AFTER_GOES_ON},
-    {"output", AFTER_GOES_ON},
+    {"output", AFTER_GOES_ON}, {"new", AFTER_GOES_ON},
     {"exactly", FORMAT_WORD}, {"format", FORMAT_WORD}, {"parse", FORMAT_WORD}, {"parsing", FORMAT_WORD}, {"extract", FORMAT_WORD},
     {"malformed", FORMAT_WORD}, {"action", FORMAT_WORD}, {"response", FORMAT_WORD}, {"reply", FORMAT_WORD}, {"call", FORMAT_WORD},
     {"block", FORMAT_WORD},
@@ -87,7 +87,7 @@ constexpr View BEFORE_PASSING[] = {
     "connection closed", "connection refused", "service unavailable", "temporarily unavailable", "again later", "bad gateway", "server error", "resource busy",
     "is busy", "locked by", "not ready",
 };
-constexpr View BEFORE_GOES_ON[] = {"in progress", "not ready", "not yet", "not finished", "not complete", "new output"};
+constexpr View BEFORE_GOES_ON[] = {"in progress", "not ready", "not yet", "not finished", "not complete", "new output", "no new", "nothing new"};
 
 inline bool is_pair(View before, View word, View pair) noexcept {
     return pair.size() == before.size() + 1 + word.size() && starts(pair, before) && ends(pair, word);
@@ -133,6 +133,9 @@ inline Reading read_words(View low) noexcept {
         reading.passing = reading.passing || (senses & PASSING) || ((senses & AFTER_PASSING) && is_one_pair(before, word, BEFORE_PASSING));
         reading.unpaid = reading.unpaid || (senses & UNPAID);
         reading.goes_on = reading.goes_on || (senses & GOES_ON) || ((senses & AFTER_GOES_ON) && is_one_pair(before, word, BEFORE_GOES_ON) && earlier != "could" && earlier != "did");
+        // "Not available yet", but not "yet another".
+        const std::size_t behind = static_cast<std::size_t>(word.data() - low.data()) + word.size();
+        reading.goes_on = reading.goes_on || (word == "yet" && low.substr(behind, 1) != " ");
         reading.format = reading.format || (senses & FORMAT_WORD);
         if (word == "fail" || word == "failed") {
             // The end of an address or a version counts nothing.

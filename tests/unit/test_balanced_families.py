@@ -15,6 +15,7 @@ from tests.unit.families import (
     code,
     data,
     errands,
+    habits,
     harnesses,
     mixed,
     packages,
@@ -29,7 +30,22 @@ if TYPE_CHECKING:
     from tests.unit.balanced_runs import Step, Turn
     from tests.unit.families.shapes import Honest, Loop, Steps
 
-AREAS = (web, services, clusters, code, packages, data, world, harnesses, sessions, waiting, mixed, errands, circles)
+AREAS = (
+    web,
+    services,
+    clusters,
+    code,
+    packages,
+    data,
+    world,
+    harnesses,
+    sessions,
+    waiting,
+    mixed,
+    errands,
+    circles,
+    habits,
+)
 HONEST: dict[str, Honest] = {name: one for area in AREAS for name, one in area.HONEST.items()}
 LOOPS: dict[str, Loop] = {name: one for area in AREAS for name, one in area.LOOPS.items()}
 

@@ -30,7 +30,9 @@ def exact(moment: Moment, limits: Limits) -> Hit | None:
         count = moment.shifting
     elif count.number < limits.repeat:
         return None
-    patient = moment.poll or moment.call.note
+    # A bare "ok" of a tool that nobody knows may tell of a step each time.
+    steps = moment.call.tool_class is ToolClass.OTHER and not (outcome.failed or outcome.informative)
+    patient = moment.poll or moment.call.note or steps
     threshold = limits.poll if patient else limits.repeat
     if shifts and not patient:
         # In a text what is masked is beside the point.
