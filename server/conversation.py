@@ -12,7 +12,9 @@ from loopguard.model import EndReason, RunOpen
 from loopguard.tool_name import BLANK
 
 from .limits import CALLS_PER_MESSAGE, NAME_CHARACTERS
+from .logs import log_failure
 from .status import StreamEnd, evicted, out_of_order, superseded
+from .waiting import Waiting
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Sequence
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     from .limits import Limits
     from .session import Session
     from .sessions import Sessions
+
+    #: What a message holds of one run.
+    Told = tuple[str, Sequence[Received | None]]
 
 
 class Outlet(Protocol):
@@ -150,6 +155,9 @@ class GuardConversation:
         last = self._session.last_seq if self._session else 0
         self._outlet.say(codec.encode_answer(last, last, 0, answer_codec.go_away_body(grace_s)))
 
+    async def finish(self) -> None:
+        """Do nothing: what was taken is answered."""
+
     def release(self) -> None:
         """Let go of the run; the stream is over."""
         if self._session is not None:
@@ -169,12 +177,17 @@ class ManyConversation:
         self._runs: dict[str, Session] = {}
         #: Epochs that a store has granted for the message at hand.
         self._granted: dict[Key, int] = {}
+        #: Messages with runs that are resumed, until the store has said whose they are.
+        self._waiting = Waiting(limits.message_bytes)
 
-    def receive(self, data: bytes) -> bytes | Awaitable[bytes]:
-        """Take a message and return its answers, run by run in the order of the message.
+    def receive(self, data: bytes) -> bytes | Awaitable[bytes | None] | None:
+        """Take a message and return its answers, run by run in the order of the message, or what to wait for.
 
-        Where a store is asked first, returns what to wait for. Raises `StreamEnd` where the stream has to end.
+        Where a store is asked first, returns `None`, and the answers are said later; messages of other runs are taken
+        meanwhile. Raises `StreamEnd` where the stream has to end.
         """
+        if self._waiting.is_full:
+            return self._receive_later(data)
         if len(data) > self._limits.message_bytes:
             raise StreamEnd(Reason.TOO_LARGE, f"a message of {len(data)} bytes; at most {self._limits.message_bytes}")
         most = self._limits.frames_per_message
@@ -187,16 +200,22 @@ class ManyConversation:
         keeper = self._sessions.keeper
         # No frame can be too large in a message that isn't. Where there is a store, a run that is not held here may
         # have to be claimed before anything is taken, and answers may have to wait.
-        if len(data) <= self._limits.frame_bytes and (keeper is None or not keeper.sync):
+        if len(data) <= self._limits.frame_bytes and (keeper is None or not (keeper.sync or self._waiting)):
             answer = self._take_plain(data, self._runs, self, keeper is not None, self._decode, self._take)
             if answer is not None:
                 return answer
         told = codec.decode_runs(data, self._limits.frame_bytes, self._limits.records_per_history)
         if keeper is not None:
             told = list(told)
-            claims = self._to_claim(told)
-            if claims or keeper.sync:
-                return self._take_kept(keeper, told, claims)
+            if keeper.sync:
+                return self._take_written(keeper, told)
+            run_ids = {run_id.strip() for run_id, _ in told}
+            if self._waiting.has(run_ids) or self._to_claim(told):
+                self._waiting.put(run_ids, len(data), partial(self._take_claimed, keeper, told))
+                return None
+        return self._take_all(told)
+
+    def _take_all(self, told: Iterable[Told]) -> bytes:
         take, encode = self._take, codec.encode_run
         runs = []
         for run_id, frames in told:
@@ -206,28 +225,41 @@ class ManyConversation:
             runs.append(encode(run_id, answers))
         return b"".join(runs)
 
-    def _to_claim(self, told: Iterable[tuple[str, Sequence[Received | None]]]) -> list[Key]:
+    async def _receive_later(self, data: bytes) -> bytes | None:
+        await self._waiting.over()
+        answer = self.receive(data)
+        return answer if answer is None or isinstance(answer, bytes) else await answer
+
+    async def _take_claimed(self, keeper: Keeper, told: Sequence[Told]) -> None:
+        """Take the frames of a message behind its claims, and say the answers."""
+        try:
+            claims = self._to_claim(told)
+            self._granted = await keeper.claim(claims) if claims else {}
+            self._outlet.say(self._take_all(told))
+        except Exception as failure:  # noqa: BLE001 - whatever it was, the client must not wait for ever
+            log_failure("resuming runs", failure)
+            self._outlet.say(b"", StreamEnd(Reason.INTERNAL, "resuming runs failed inside loopguard"))
+
+    def _to_claim(self, told: Iterable[Told]) -> list[Key]:
         claims: list[Key] = []
         for run_id, frames in told:
-            session = self._runs.get(run_id)
+            session = self._runs.get(run_id.strip())
             if session is None or session.owner is not self:
                 requests = (received[2] for received in frames if received is not None and _claims(received[2]))
                 claims += [_key(self._tenant, request) for request in requests if isinstance(request, RunOpen)]
         return claims
 
-    async def _take_kept(
-        self, keeper: Keeper, told: Sequence[tuple[str, Sequence[Received | None]]], claims: Sequence[Key]
-    ) -> bytes:
-        """Take the frames of a message behind its claims, and answer when they are written if they have to be."""
+    async def _take_written(self, keeper: Keeper, told: Sequence[Told]) -> bytes:
+        """Take the frames of a message behind its claims, and answer when they are written."""
+        claims = self._to_claim(told)
         self._granted = await keeper.claim(claims) if claims else {}
         answered = [(run_id, [self._take(run_id, received) for received in frames]) for run_id, frames in told]
-        if keeper.sync:
-            sessions = {run_id: self._runs.get(run_id) for run_id, _ in answered}
-            await keeper.settled()
-            for run_id, answers in answered:
-                session = sessions[run_id]
-                if session is not None:
-                    answers[:] = [codec.with_durable(answer, session.durable_seq) for answer in answers]
+        sessions = {run_id: self._runs.get(run_id) for run_id, _ in answered}
+        await keeper.settled()
+        for run_id, answers in answered:
+            session = sessions[run_id]
+            if session is not None:
+                answers[:] = [codec.with_durable(answer, session.durable_seq) for answer in answers]
         return b"".join(codec.encode_run(run_id, answers) for run_id, answers in answered)
 
     def _take(self, run_id: str, received: Received | None) -> bytes:
@@ -286,8 +318,13 @@ class ManyConversation:
         """Tell the client that the server will shut down."""
         self._outlet.say(answer_codec.many_go_away(grace_s))
 
+    async def finish(self) -> None:
+        """Wait until all that was taken is answered."""
+        await self._waiting.over()
+
     def release(self) -> None:
         """Let go of all runs; the stream is over."""
+        self._waiting.drop()
         for session in self._runs.values():
             self._sessions.release(session, self)
 

@@ -28,14 +28,17 @@ if TYPE_CHECKING:
 class Conversation(Protocol):
     """What a stream does with its messages."""
 
-    def receive(self, data: bytes) -> bytes | Awaitable[bytes]:
-        """Take a message and return its answer, or what to wait for where a store is asked first.
+    def receive(self, data: bytes) -> bytes | Awaitable[bytes | None] | None:
+        """Take a message and return its answer, or what to wait for; `None` if the answer is said later.
 
         Raises `StreamEnd` where the stream has to end.
         """
 
     def go_away(self, grace_s: float) -> None:
         """Tell the client that the server will shut down."""
+
+    async def finish(self) -> None:
+        """Wait until all that was taken is answered."""
 
     def release(self) -> None:
         """Let go of all runs; the stream is over."""
@@ -69,13 +72,17 @@ class Stream:
             while (data := await read()) is not eof and not self._over:
                 begun = clock()
                 answer = receive(data)
-                if not isinstance(answer, bytes):
+                if answer is not None and not isinstance(answer, bytes):
                     answer = await answer
+                if answer is None:
+                    continue
                 spent(clock() - begun)
                 # A client that doesn't read holds up its own next answer here.
                 if not over() or self._saying is not None:
                     await self._silence()
                 begin(answer)
+            if not self._over:
+                await self.conversation.finish()
             await self._silence()
         except StreamEnd as end:
             self._tally.refusals[end.reason.value] += 1

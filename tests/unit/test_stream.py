@@ -59,6 +59,9 @@ class Echo:
         self.seen.append(data)
         return b"to " + data
 
+    async def finish(self) -> None:
+        """Have nothing to wait for."""
+
     def release(self) -> None:
         self.released = True
 
