@@ -11,14 +11,17 @@ use tonic::transport::{Channel, Endpoint};
 use crate::error::Error;
 use crate::options::Settings;
 
-/// The client's connections: one to its own address, and those to nodes that runs were sent to, each as long as a run
-/// uses it.
+/// How many streams go over one connection: fewer than the 1,000 that a server takes.
+const STREAMS_PER_CONNECTION: usize = 900;
+
+/// The client's connections by address, an empty one for its own: one, and more where one has too many streams. Each is
+/// there as long as a run uses it.
 pub(crate) struct Connections {
     settings: Arc<Settings>,
     endpoint: Endpoint,
-    /// Made by the first run, since a channel needs the run-time that it will live in.
-    channel: OnceLock<Channel>,
-    elsewhere: Mutex<HashMap<String, Weak<Channel>>>,
+    open: Mutex<HashMap<String, Vec<Weak<Channel>>>>,
+    /// Stays. It is made by the first run, since a channel needs the run-time that it will live in.
+    home: OnceLock<Arc<Channel>>,
     authorization: Option<MetadataValue<Ascii>>,
 }
 
@@ -26,22 +29,30 @@ impl Connections {
     pub fn new(address: &str, settings: Arc<Settings>) -> Result<Self, Error> {
         let authorization = settings.token.as_ref().map(|token| bearer(token)).transpose()?;
         let endpoint = endpoint_of(address, &settings)?;
-        let (channel, elsewhere) = (OnceLock::new(), Mutex::default());
-        Ok(Self { settings, endpoint, channel, elsewhere, authorization })
+        Ok(Self { settings, endpoint, open: Mutex::default(), home: OnceLock::new(), authorization })
     }
 
-    /// The connection to a node, or to the client's own address. It is closed when nobody has it any more.
+    /// A connection to a node, or to the client's own address, that takes one more stream. It is closed when nobody has it
+    /// any more.
     pub fn to(&self, node: Option<&str>) -> Result<Arc<Channel>, Error> {
-        let Some(node) = node else {
-            return Ok(Arc::new(self.channel.get_or_init(|| self.endpoint.connect_lazy()).clone()));
-        };
-        let mut elsewhere = self.elsewhere.lock().unwrap_or_else(PoisonError::into_inner);
-        elsewhere.retain(|_, channel| channel.strong_count() > 0);
-        if let Some(channel) = elsewhere.get(node).and_then(Weak::upgrade) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|_, channels| {
+            channels.retain(|channel| channel.strong_count() > 0);
+            !channels.is_empty()
+        });
+        let channels = open.entry(node.unwrap_or_default().to_owned()).or_default();
+        let free = channels.iter().find(|channel| channel.strong_count() < STREAMS_PER_CONNECTION);
+        if let Some(channel) = free.and_then(Weak::upgrade) {
             return Ok(channel);
         }
-        let channel = Arc::new(endpoint_of(node, &self.settings)?.connect_lazy());
-        elsewhere.insert(node.to_owned(), Arc::downgrade(&channel));
+        let channel = match node {
+            Some(node) => Arc::new(endpoint_of(node, &self.settings)?.connect_lazy()),
+            None => Arc::new(self.endpoint.connect_lazy()),
+        };
+        channels.push(Arc::downgrade(&channel));
+        if node.is_none() {
+            self.home.get_or_init(|| Arc::clone(&channel));
+        }
         Ok(channel)
     }
 

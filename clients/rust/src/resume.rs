@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use crate::codec;
 use crate::entry::{Entry, Reply, Ticket};
-use crate::error::{Error, classify, reason, refusal_of};
+use crate::error::{Error, Refusal, classify, reason, refusal_of};
 use crate::model::{Action, Verdict};
-use crate::session::{Phase, Session};
+use crate::session::{MOST_REDIRECTS, Phase, Session};
 use crate::v1::{self, GuardRequest, GuardResponse, RunEndReason, guard_request::Frame, guard_response::Answer};
 
 /// The server's limits until `Opened` tells them.
@@ -167,10 +167,15 @@ impl Session {
                 }
                 self.end(Error::RunRefused(refusal));
             }
+            RunEndReason::WrongNode if self.redirects == MOST_REDIRECTS => {
+                let message = format!("sent from node to node {MOST_REDIRECTS} times");
+                self.end(Error::RunRefused(Refusal { reason: "WRONG_NODE".to_owned(), key: None, message }));
+            }
             reason => {
                 self.lost();
                 self.wants_stream = true;
                 if reason == RunEndReason::WrongNode {
+                    self.redirects += 1;
                     self.moves_to = Some(ended.endpoint).filter(|endpoint| !endpoint.is_empty());
                 }
             }
@@ -251,13 +256,15 @@ impl Session {
         self.told = 0;
         self.phase = Phase::Opened;
         self.late = false;
-        if first && (self.kept.is_empty() || self.first == 1) {
+        self.redirects = 0;
+        if first && self.first == 1 {
             let kept = std::mem::take(&mut self.kept);
             self.renumber(last + 1, kept);
             self.answered = last;
         } else if rebuilt {
             self.rebuild();
-        } else if !self.resume(last) {
+        } else if first || !self.resume(last) {
+            // Numbers that were given before the server told its own mean nothing to a run that it knows.
             self.start_rebuild();
             return;
         }
@@ -308,8 +315,9 @@ impl Session {
         let mut kept = VecDeque::from([history]);
         for mut entry in self.kept.drain(..).skip(usize::try_from(answered_here).unwrap_or(usize::MAX)) {
             match &*entry.ticket.frame {
-                // Its call belongs to the lost run, and the history tells of it.
+                // Its call belongs to a lost run, and the history tells of it.
                 Frame::Outcome(_) => entry.resolve(told_again(&entry)),
+                Frame::History(_) if entry.ticket.report.is_some() => entry.resolve(told_again(&entry)),
                 Frame::Calls(_) if !entry.is_awaited() => {}
                 _ => kept.push_back(entry),
             }

@@ -17,6 +17,8 @@ use crate::v1::{self, GuardRequest, guard_request::Frame};
 
 /// How many calls are remembered until `Opened` tells the run's own number.
 const HISTORY_SIZE: usize = 30;
+/// Nodes that send a run to each other would do so for ever.
+pub(crate) const MOST_REDIRECTS: u32 = 5;
 /// What a frame's number takes at most.
 const NUMBER_BYTES: usize = 11;
 
@@ -58,6 +60,8 @@ pub(crate) struct Session {
     pub wants_stream: bool,
     /// The endpoint at which the run goes on.
     pub moves_to: Option<String>,
+    /// How often that was said since the run was opened last.
+    pub redirects: u32,
 
     /// The frames kept for resending, numbered from `first` on.
     pub kept: VecDeque<Entry>,
@@ -93,6 +97,7 @@ impl Session {
             late: false,
             wants_stream: false,
             moves_to: None,
+            redirects: 0,
             kept: VecDeque::new(),
             first: 1,
             kept_bytes: 0,

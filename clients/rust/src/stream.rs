@@ -7,7 +7,7 @@ use futures_util::{StreamExt, TryFutureExt};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use tokio::sync::{Notify, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::{Request, Response};
+use tonic::{Code, Request, Response};
 
 use crate::connection::Connections;
 use crate::error::{Error, is_final, reason, stream_refusal};
@@ -32,7 +32,15 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub fn new(session: Session) -> Self {
-        let link = Link { session, is_down: false, streaming: false, answered: false, leaving: false, node: None };
+        let link = Link {
+            session,
+            is_down: false,
+            streaming: false,
+            answered: false,
+            busy: false,
+            leaving: false,
+            node: None,
+        };
         Self { link: Mutex::new(link), changed: Notify::new() }
     }
 
@@ -49,6 +57,8 @@ pub(crate) struct Link {
     pub streaming: bool,
     /// This stream has said something of the run.
     answered: bool,
+    /// The server is there, but had no room for the stream.
+    busy: bool,
     /// The server takes nothing more on this stream.
     leaving: bool,
     /// The node that the next stream goes to.
@@ -59,6 +69,7 @@ impl Link {
     fn connected(&mut self) {
         self.streaming = true;
         self.answered = false;
+        self.busy = false;
         self.leaving = false;
         self.session.connected();
     }
@@ -97,6 +108,7 @@ impl Link {
         self.streaming = false;
         if let Some(status) = &how {
             let refusal = stream_refusal(status);
+            self.busy = matches!(status.code(), Code::Cancelled | Code::ResourceExhausted);
             if is_final(status.code()) {
                 self.session.end(Error::RunRefused(refusal));
             } else if refusal.reason == reason::TOO_LARGE {
@@ -109,7 +121,7 @@ impl Link {
         }
         self.session.lost();
         // A guard that was there a moment ago is waited for.
-        self.is_down = !self.answered;
+        self.is_down = !self.answered && !self.busy && !self.leaving;
         if self.is_down && !self.session.settings.waits() {
             self.session.give_up_waiting();
         }

@@ -5,7 +5,8 @@
 //! loopguard-conformance FILE…
 //! ```
 //!
-//! It exits with 1 if a case failed, and with 2 for a file without cases or with one that is not understood.
+//! It exits with 1 if a case failed, and with 2 for a file without cases or with one that is not understood, and where no
+//! server answers.
 
 mod canon;
 mod expect;

@@ -1,6 +1,7 @@
 //! Runs the cases of a file, whose kind is told by their members.
 
-use loopguard::Client;
+use loopguard::{Client, RunOptions};
+use tokio::sync::OnceCell;
 
 use crate::json::{BadCase, Object, bad};
 use crate::{canon, play, wire};
@@ -24,11 +25,13 @@ pub enum Outcome {
 pub struct Runner {
     /// Plays the detection vectors; `None` where there is no server.
     client: Option<Client>,
+    /// Set once the server has answered.
+    answers: OnceCell<()>,
 }
 
 impl Runner {
     pub fn new(address: Option<&str>) -> Result<Self, loopguard::Error> {
-        Ok(Self { client: address.map(play::connect).transpose()? })
+        Ok(Self { client: address.map(play::connect).transpose()?, answers: OnceCell::new() })
     }
 
     /// Runs all cases of a file and says which fail. The error names file and line.
@@ -45,6 +48,20 @@ impl Runner {
             self.run_line(line, count).await.map_err(at)?;
         }
         if cases == 0 { Err(bad!("{path}: no cases")) } else { Ok(()) }
+    }
+
+    /// The client, once the server has answered it.
+    pub async fn client(&self) -> Result<&Client, BadCase> {
+        let client =
+            self.client.as_ref().ok_or_else(|| bad!("detection vectors need a server: set LOOPGUARD_ADDRESS"))?;
+        let check = async || {
+            let run = client.open_run("conformance", RunOptions::default()).await.map_err(|error| bad!("{error}"))?;
+            let is_there = run.opened().is_some();
+            run.close().await;
+            if is_there { Ok(()) } else { Err(bad!("no server answers at LOOPGUARD_ADDRESS")) }
+        };
+        self.answers.get_or_try_init(check).await?;
+        Ok(client)
     }
 
     async fn run_line(&self, line: &[u8], count: &mut Count) -> Result<(), BadCase> {
@@ -66,7 +83,7 @@ impl Runner {
 
     async fn run_case(&self, case: &Object<'_>) -> Result<Outcome, BadCase> {
         if case.get("steps").is_some() {
-            return play::run(self.client.as_ref(), case).await;
+            return play::run(self, case).await;
         }
         if case.get("input").is_some() {
             return canon::run(case).map(Outcome::Ran);

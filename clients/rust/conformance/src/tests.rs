@@ -41,6 +41,19 @@ fn wrong_answers_fail() {
 }
 
 #[test]
+fn a_server_that_is_away_is_an_error() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    drop(listener);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let mut count = Count::default();
+    let case = format!("{CANON}\n{}", r#"{"name": "n", "steps": [{"close": {}}], "expect": [null]}"#);
+    let run = async { Runner::new(Some(&address)).unwrap().run("cases", case.as_bytes(), &mut count).await };
+    let said = runtime.block_on(run).unwrap_err().to_string();
+    assert!(said.contains("cases:2: no server answers"), "{said}");
+}
+
+#[test]
 fn what_is_not_understood_is_refused() {
     let step = |step: &str, expected: &str| format!(r#"{{"name": "n", "steps": [{step}], "expect": [{expected}]}}"#);
     let cases = [

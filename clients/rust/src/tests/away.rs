@@ -71,6 +71,23 @@ fn a_guard_that_is_away_is_not_waited_for() {
 }
 
 #[test]
+fn a_guard_that_is_busy_is_waited_for() {
+    for busy in [tonic::Status::cancelled, tonic::Status::resource_exhausted] as [fn(&'static str) -> _; 2] {
+        within(async {
+            let guard = FakeGuard::start().await;
+            let mut left = 3;
+            guard.state().begin = Some(Box::new(move || {
+                left -= 1;
+                (left >= 0).then(|| busy("busy"))
+            }));
+            let run = open(patient(&guard).on_unavailable(OnUnavailable::Block)).await;
+            step(&run).await;
+            assert_eq!(run.decided_unavailable(), 0);
+        });
+    }
+}
+
+#[test]
 fn a_call_waits_for_the_guard() {
     within(async {
         let guard = FakeGuard::start().await;

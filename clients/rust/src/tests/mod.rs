@@ -2,6 +2,7 @@
 
 mod away;
 mod chaos;
+mod connection;
 mod fake;
 mod journal;
 mod resume;

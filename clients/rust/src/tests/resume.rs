@@ -14,6 +14,14 @@ fn once<T: Send + 'static>(seq: u64, what: T) -> fake::Hook<T> {
     Some(Box::new(move |frame: &GuardRequest| if frame.seq == seq { what.take() } else { None }))
 }
 
+/// Sends every run to a node.
+fn sent_to(endpoint: String) -> impl FnMut(&GuardRequest) -> Option<Answer> + Send {
+    move |_| {
+        let (reason, endpoint) = (RunEndReason::WrongNode.into(), endpoint.clone());
+        Some(Answer::RunEnded(RunEnded { reason, endpoint, status: None }))
+    }
+}
+
 fn cut() -> tonic::Status {
     tonic::Status::unavailable("cut")
 }
@@ -154,11 +162,7 @@ fn a_run_that_was_taken_over_is_not_taken_back() {
 fn a_run_is_followed_to_its_node() {
     within(async {
         let (wrong, right) = (FakeGuard::start().await, FakeGuard::start().await);
-        let endpoint = right.address.clone();
-        wrong.state().instead = Some(Box::new(move |_| {
-            let (reason, endpoint) = (RunEndReason::WrongNode.into(), endpoint.clone());
-            Some(Answer::RunEnded(RunEnded { reason, endpoint, status: None }))
-        }));
+        wrong.state().instead = Some(Box::new(sent_to(right.address.clone())));
         let run = open(patient(&wrong)).await;
         step(&run).await;
         assert_eq!(right.observed(), STEPS[..2]);
@@ -171,19 +175,65 @@ fn a_run_is_followed_to_its_node() {
 }
 
 #[test]
-fn nodes_that_send_a_run_round_do_not_do_so_at_once_for_ever() {
+fn nodes_that_send_a_run_round_for_ever_are_given_up() {
     within(async {
         let guard = FakeGuard::start().await;
-        let endpoint = guard.address.clone();
-        guard.state().instead = Some(Box::new(move |_| {
-            let (reason, endpoint) = (RunEndReason::WrongNode.into(), endpoint.clone());
-            Some(Answer::RunEnded(RunEnded { reason, endpoint, status: None }))
-        }));
-        let run = open(Client::builder(&guard.address).deadline(Duration::from_millis(300))).await;
-        assert!(run.opened().is_none());
-        // Waits of 50, 100, 200, … ms, each cut at random: a loop without them makes hundreds of streams in this time.
-        assert!(guard.state().metadata.len() < 60);
-        run.close().await;
+        guard.state().instead = Some(Box::new(sent_to(guard.address.clone())));
+        let client = patient(&guard).on_unavailable(OnUnavailable::Wait).build().unwrap();
+        let Err(Error::RunRefused(refusal)) = client.open_run("r", RunOptions::default()).await else {
+            panic!("it was opened")
+        };
+        assert_eq!(refusal.reason, "WRONG_NODE");
+        assert_eq!(guard.state().metadata.len(), 6);
+    });
+}
+
+#[test]
+fn a_call_waits_while_its_run_goes_elsewhere() {
+    within(async {
+        let (wrong, right) = (FakeGuard::start().await, FakeGuard::start().await);
+        let run = open(patient(&wrong).on_unavailable(OnUnavailable::Block)).await;
+        let mut send = sent_to(right.address.clone());
+        wrong.state().instead = Some(Box::new(move |frame| if frame.seq == 1 { send(frame) } else { None }));
+        step(&run).await;
+        assert_eq!(right.observed(), STEPS[..2]);
+        assert_eq!(run.decided_unavailable(), 0);
+    });
+}
+
+#[test]
+fn a_lost_runs_calls_are_told_once() {
+    within(async {
+        let guard = FakeGuard::start().await;
+        let run = open(patient(&guard).buffer(2, 1 << 20)).await;
+        let open = judge(&run).await.call_id;
+        step(&run).await;
+        guard.state().loses_at = Some(4);
+        step(&run).await;
+        // The outcome of a call that the guard does not know is under way as a history when the run is lost once more.
+        guard.state().loses_at = Some(4);
+        run.report(Outcome::new(open, Status::Ok).with_result("1")).await.unwrap();
+        step(&run).await;
+        assert_eq!(guard.observed(), ["1 history of 3", "2 c4", "3 c4=STATUS_OK"]);
+    });
+}
+
+#[test]
+fn a_run_taken_up_late_is_rebuilt() {
+    within(async {
+        let guard = FakeGuard::start().await;
+        step(&open(patient(&guard)).await).await;
+        step(&open(patient(&guard)).await).await;
+        guard.state().begin = Some(Box::new(|| Some(tonic::Status::unavailable("away"))));
+        let client = patient(&guard).buffer(1, 1 << 20).build().unwrap();
+        let run = client.open_run("r", RunOptions::default().resume()).await.unwrap();
+        // More than is kept until the guard is there: the numbers that it gives tell nothing of what it lacks.
+        run.user_message().await.unwrap();
+        run.user_message().await.unwrap();
+        guard.state().begin = None;
+        guard.until(|state| state.opens.last().is_some_and(|open| open.rebuild)).await;
+        guard.until(|state| state.runs["r"].last >= 1).await;
+        assert!(guard.observed()[0].starts_with("1 history"), "{:?}", guard.observed());
     });
 }
 
