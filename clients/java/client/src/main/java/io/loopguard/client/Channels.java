@@ -11,28 +11,39 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A client's channels by endpoint, the empty one for its own target; each is shut down when nobody
- * uses it.
+ * A client's channels by endpoint, the empty one for its own target: one, and more where one has
+ * too many streams. Each is shut down when nobody uses it.
  */
 final class Channels {
+  /** Fewer than the 1,000 that a server takes on one connection. */
+  static final int STREAMS_PER_CHANNEL = 900;
+
   private static final long CLOSE_SECONDS = 5;
   private static final long KEEPALIVE_SECONDS = 10;
   private static final long KEEPALIVE_TIMEOUT_SECONDS = 5;
 
   private final String target;
   private final Settings settings;
-  private final Map<String, Shared> open = new HashMap<>();
+  private final Map<String, List<Shared>> open = new HashMap<>();
   private final List<ManagedChannel> ending = new ArrayList<>();
 
-  private static final class Shared {
+  /** A channel with those who use it. */
+  static final class Shared {
+    private final String endpoint;
     private final ManagedChannel channel;
     private int users;
 
-    private Shared(ManagedChannel channel) {
+    private Shared(String endpoint, ManagedChannel channel) {
+      this.endpoint = endpoint;
       this.channel = channel;
+    }
+
+    ManagedChannel channel() {
+      return channel;
     }
   }
 
@@ -41,23 +52,39 @@ final class Channels {
     this.settings = settings;
     // The client itself uses its target until it is closed. Connecting takes a cold JVM longer than
     // a call may wait.
-    acquire("").getState(true);
+    acquire("").channel().getState(true);
   }
 
-  /** Returns the channel to an endpoint, for {@link #release}. */
-  synchronized ManagedChannel acquire(String endpoint) {
-    Shared shared = open.computeIfAbsent(endpoint, this::dial);
-    shared.users++;
-    return shared.channel;
-  }
-
-  synchronized void release(String endpoint) {
-    Shared shared = open.get(endpoint);
-    if (shared != null && --shared.users == 0) {
-      open.remove(endpoint);
-      ending.removeIf(ManagedChannel::isTerminated);
-      ending.add(shared.channel.shutdown());
+  /** Returns a channel to an endpoint that takes one more stream, for {@link #release}. */
+  synchronized Shared acquire(String endpoint) {
+    List<Shared> all = open.getOrDefault(endpoint, List.of());
+    Optional<Shared> free =
+        all.stream().filter(shared -> shared.users < STREAMS_PER_CHANNEL).findFirst();
+    Shared shared = free.orElseGet(() -> dial(endpoint));
+    if (free.isEmpty()) {
+      open.computeIfAbsent(endpoint, unused -> new ArrayList<>()).add(shared);
     }
+    shared.users++;
+    return shared;
+  }
+
+  synchronized void release(Shared shared) {
+    if (--shared.users > 0) {
+      return;
+    }
+    open.computeIfPresent(
+        shared.endpoint,
+        (unused, all) -> {
+          all.remove(shared);
+          return all.isEmpty() ? null : all;
+        });
+    ending.removeIf(ManagedChannel::isTerminated);
+    ending.add(shared.channel.shutdown());
+  }
+
+  /** How many channels there are to an endpoint. */
+  synchronized int count(String endpoint) {
+    return open.getOrDefault(endpoint, List.of()).size();
   }
 
   /** Shuts all channels down and waits for their threads. */
@@ -65,7 +92,7 @@ final class Channels {
     List<ManagedChannel> all;
     synchronized (this) {
       all = new ArrayList<>(ending);
-      open.values().forEach(shared -> all.add(shared.channel));
+      open.values().forEach(some -> some.forEach(shared -> all.add(shared.channel)));
       open.clear();
     }
     all.forEach(ManagedChannel::shutdownNow);
@@ -93,7 +120,7 @@ final class Channels {
       builder.intercept(header("authorization", "Bearer " + settings.token()));
     }
     settings.channel().accept(builder);
-    return new Shared(builder.build());
+    return new Shared(endpoint, builder.build());
   }
 
   static ClientInterceptor header(String name, String value) {

@@ -1,6 +1,5 @@
 package io.loopguard.client;
 
-import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.ClientResponseObserver;
@@ -134,11 +133,17 @@ final class Link {
 
   /** Notes how a stream ended, null where this client ended it, and has another one follow. */
   private void ended(Throwable how) {
-    boolean wasAnswered = stream != null && stream.isAnswered;
+    Status.Code code = how == null ? Status.Code.OK : Status.fromThrowable(how).getCode();
+    // A guard that was there a moment ago is waited for.
+    boolean isThere =
+        (stream != null && stream.isAnswered)
+            || isLeaving
+            || code == Status.Code.CANCELLED
+            || code == Status.Code.RESOURCE_EXHAUSTED;
     if (stream != null) {
       stream.drop();
     }
-    if (how != null && Refusal.isFinal(Status.fromThrowable(how).getCode())) {
+    if (how != null && Refusal.isFinal(code)) {
       session.end(Refusal.of(how).ofRun());
     } else if (how != null && Refusal.of(how).reason().equals(Refusal.TOO_LARGE)) {
       session.refuseFirstInFlight();
@@ -147,8 +152,7 @@ final class Link {
       finish();
       return;
     }
-    // A guard that was there a moment ago is waited for.
-    isDown = !wasAnswered;
+    isDown = !isThere;
     session.lost();
     if (isDown && !settings.waits()) {
       session.giveUpWaiting();
@@ -184,6 +188,7 @@ final class Link {
   /** One stream. What it hears after it was dropped is of no interest. */
   private final class Stream implements ClientResponseObserver<GuardRequest, GuardResponse> {
     private final String where;
+    private Channels.Shared shared;
     private ClientCallStreamObserver<GuardRequest> requests;
     private boolean isStreaming;
 
@@ -197,10 +202,10 @@ final class Link {
     }
 
     private void open() {
-      ManagedChannel channel = channels.acquire(where);
+      shared = channels.acquire(where);
       // gRPC's own back-off goes up to two minutes; ours decides when to try again.
-      channel.resetConnectBackoff();
-      LoopGuardServiceGrpc.newStub(channel)
+      shared.channel().resetConnectBackoff();
+      LoopGuardServiceGrpc.newStub(shared.channel())
           .withInterceptors(Channels.header("loopguard-run-id", RunId.forProxies(session.id())))
           .guard(this);
     }
@@ -225,7 +230,9 @@ final class Link {
     private void drop() {
       if (stream == this) {
         stream = null;
-        channels.release(where);
+        if (shared != null) {
+          channels.release(shared);
+        }
         if (requests != null) {
           requests.cancel("the client is done with this stream", null);
         }

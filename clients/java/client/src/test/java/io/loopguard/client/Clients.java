@@ -16,6 +16,12 @@ final class Clients {
     return GuardClient.builder(guard.address()).deadline(PLENTY);
   }
 
+  /** What a client has that is built without anything said. */
+  static Settings settings() {
+    return new Settings(
+        PLENTY, OnUnavailable.ALLOW, null, null, 1, 1, builder -> {}, System::nanoTime, () -> 0.5);
+  }
+
   static Call call(String tool) {
     return Call.of(tool, "");
   }

@@ -191,6 +191,41 @@ class ResumeTest {
   }
 
   @Test
+  void aCallWaitsWhileItsRunGoesElsewhere() throws Exception {
+    try (FakeGuard right = new FakeGuard();
+        FakeGuard wrong = new FakeGuard();
+        GuardClient client = Clients.builder(wrong).onUnavailable(OnUnavailable.BLOCK).build()) {
+      GuardRun run = client.openRun("r");
+      wrong.before =
+          (id, frame) ->
+              GuardResponse.newBuilder()
+                  .setRunEnded(
+                      RunEnded.newBuilder()
+                          .setReason(RunEndReason.RUN_END_REASON_WRONG_NODE)
+                          .setEndpoint(right.address()))
+                  .build();
+      assertEquals(Action.ALLOW, run.judge(call("exec")).action());
+      assertEquals(STORY.subList(0, 1), right.observed("r"));
+      assertEquals(0, run.decidedUnavailable());
+    }
+  }
+
+  @Test
+  void aRunIsRebuiltWhereTheGuardAsksForFramesThatAreGone() throws Exception {
+    try (FakeGuard guard = new FakeGuard();
+        GuardClient client =
+            Clients.builder(guard).onUnavailable(OnUnavailable.BLOCK).buffer(2, 1 << 20).build()) {
+      GuardRun run = client.openRun("r");
+      run.report(done(run.judge(call("one"))));
+      run.report(done(run.judge(call("two"))));
+      guard.before = FakeGuard.once(5, () -> {}, FakeGuard.needResend(5, 1));
+      assertEquals(Action.ALLOW, run.judge(call("three")).action());
+      assertEquals(List.of("history one,two", "calls c3"), guard.observed("r"));
+      assertEquals(0, run.decidedUnavailable());
+    }
+  }
+
+  @Test
   void nodesThatSendARunToEachOtherDoNotDoSoForEver() throws Exception {
     try (FakeGuard guard = new FakeGuard();
         GuardClient client = Clients.builder(guard).onUnavailable(OnUnavailable.WAIT).build()) {

@@ -11,6 +11,7 @@ import java.net.ServerSocket;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -65,6 +66,21 @@ class UnavailableTest {
       // The call did not run, and the guard is told so.
       List<String> told = List.of("calls c1", "outcome c1 CANCELLED");
       guard.await(() -> guard.observed("r").equals(told));
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(
+      value = io.grpc.Status.Code.class,
+      names = {"CANCELLED", "RESOURCE_EXHAUSTED"})
+  void aGuardThatIsBusyIsWaitedFor(io.grpc.Status.Code busy) throws Exception {
+    try (FakeGuard guard = new FakeGuard();
+        GuardClient client = Clients.builder(guard).onUnavailable(OnUnavailable.BLOCK).build()) {
+      AtomicInteger left = new AtomicInteger(3);
+      guard.before = (id, frame) -> left.getAndDecrement() > 0 ? busy.toStatus() : null;
+      GuardRun run = client.openRun("r");
+      assertEquals(Action.ALLOW, run.judge(call("exec")).action());
+      assertEquals(0, run.decidedUnavailable());
     }
   }
 

@@ -1,6 +1,7 @@
 package io.loopguard.conformance;
 
 import io.loopguard.client.GuardClient;
+import io.loopguard.client.GuardException;
 import io.loopguard.client.GuardRun;
 import io.loopguard.client.OnUnavailable;
 import java.io.IOException;
@@ -35,8 +36,10 @@ public final class Main {
   static int exitCode(PrintStream out, PrintStream err, String address, String... paths) {
     try {
       return run(out, address, List.of(paths)) > 0 ? 1 : 0;
-    } catch (BadCaseException | IOException e) {
-      err.println("conformance: " + (e instanceof IOException ? e : e.getMessage()));
+    } catch (BadCaseException | GuardException e) {
+      err.println("conformance: " + e.getMessage());
+    } catch (IOException e) {
+      err.println("conformance: " + e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
@@ -87,11 +90,15 @@ public final class Main {
           throw new BadCaseException(
               "detection vectors are played on a server: set LOOPGUARD_ADDRESS");
         }
-        client =
-            GuardClient.builder(address)
-                .deadline(DEADLINE)
-                .onUnavailable(OnUnavailable.BLOCK)
-                .build();
+        try {
+          client =
+              GuardClient.builder(address)
+                  .deadline(DEADLINE)
+                  .onUnavailable(OnUnavailable.BLOCK)
+                  .build();
+        } catch (IllegalArgumentException e) {
+          throw new BadCaseException("no address of a service: `" + address + "`", e);
+        }
         checkItAnswers();
       }
       return client;

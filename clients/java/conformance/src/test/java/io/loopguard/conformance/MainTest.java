@@ -34,10 +34,14 @@ class MainTest {
   private final ByteArrayOutputStream err = new ByteArrayOutputStream();
 
   private int run(String... paths) {
+    return runAt("", paths);
+  }
+
+  private int runAt(String address, String... paths) {
     return Main.exitCode(
         new PrintStream(out, true, StandardCharsets.UTF_8),
         new PrintStream(err, true, StandardCharsets.UTF_8),
-        "",
+        address,
         paths);
   }
 
@@ -47,6 +51,16 @@ class MainTest {
 
   private String said() {
     return out.toString(StandardCharsets.UTF_8);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "127.0.0.1:1", "::bad::"})
+  void aServerThatIsAwayIsAnError(String address) throws IOException {
+    Path path = folder.resolve("cases.jsonl");
+    Files.writeString(path, "{\"name\": \"n\", \"steps\": [{\"close\": {}}], \"expect\": [null]}");
+    assertEquals(2, runAt(address, path.toString()));
+    assertEquals("", said());
+    assertTrue(err.toString(StandardCharsets.UTF_8).matches("conformance: [^\n]*\\R"));
   }
 
   @Test
