@@ -43,26 +43,35 @@ protected:
             const uint32_t backslashes = escape_starts(block.equal('\\'), parted);
             const uint32_t letters = (backslashes << 1 | parted) & Block::kAll;
             const uint32_t unusual = letters & ~block.escape_letters();
-            const uint32_t stop = (special & ~(backslashes | letters)) | unusual;
-            if (stop == 0) {
-                escaped_ |= backslashes != 0;
-                parted = backslashes >> (Block::kSize - 1) & 1;
-                in += Block::kSize;
-                out += Block::kSize;
-                continue;
+            uint32_t stop = (special & ~(backslashes | letters)) | unusual;
+            Cursor next{in + Block::kSize, out + Block::kSize};
+            while (stop != 0) {
+                const int at = __builtin_ctz(stop);
+                if ((unusual >> at & 1) != 0) {
+                    if (!is_canonical_control(in + at, end_)) {
+                        next = copy_unusual(in + at - 1, out + at - 1);
+                        break;
+                    }
+                } else if (in[at] == '"') {
+                    escaped_ |= (backslashes & ((uint32_t{1} << at) - 1)) != 0;
+                    return {in + at + 1, out + at + 1};
+                } else {
+                    const Cursor behind = copy_unusual(in + at, out + at);
+                    if (behind.in == nullptr) return kNotJson;
+                    if (behind.in >= next.in) {
+                        next = behind;
+                        break;
+                    }
+                    stop &= ~uint32_t{0} << (behind.in - in);
+                    continue;
+                }
+                stop &= stop - 1;
             }
-            int at = __builtin_ctz(stop);
-            escaped_ |= (backslashes & ((uint32_t{1} << at) - 1)) != 0;
-            if ((unusual >> at & 1) != 0) {
-                --at;
-            } else if (in[at] == '"') {
-                return {in + at + 1, out + at + 1};
-            }
-            const Cursor next = copy_unusual(in + at, out + at);
             if (next.in == nullptr) return kNotJson;
+            escaped_ |= backslashes != 0;
+            parted = stop == 0 ? backslashes >> (Block::kSize - 1) & 1 : 0;
             in = next.in;
             out = next.out;
-            parted = 0;
         }
         in -= parted;
         out -= parted;

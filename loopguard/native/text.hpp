@@ -98,6 +98,14 @@ inline Cursor copy_utf8(const uint8_t* in, const uint8_t* end, uint8_t* out) {
     return {in, out};
 }
 
+// Behind the backslash of a control character that has no shorter form, in lower case.
+inline bool is_canonical_control(const uint8_t* in, const uint8_t* end) {
+    if (end - in < 5 || std::memcmp(in, "u00", 3) != 0 || (in[3] | 1) != '1') return false;
+    const int low = hex_value(in[4]);
+    if (low < 0 || (in[4] & 0xE0) == 0x40) return false;
+    return in[3] == '1' || (0x3700 >> low & 1) == 0;
+}
+
 // Rewrites one escape that is not canonical as it stands; `in` is at the backslash.
 inline Cursor rewrite_escape(const uint8_t* in, const uint8_t* end, uint8_t* out, uint32_t& flags) {
     if (end - in < 2) return kNotJson;

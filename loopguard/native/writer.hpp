@@ -389,6 +389,12 @@ private:
         return decode == 0 && taken == (1u << count) - 1;
     }
 
+    static void permute(Member* members, size_t count, const uint8_t (&order)[kRanked]) {
+        Member ordered[kRanked];
+        for (size_t i = 0; i < count; ++i) ordered[i] = members[order[i]];
+        std::memcpy(members, ordered, count * sizeof(Member));
+    }
+
     // Brings the members from `first_member` on, whose text is [first_byte, out), in order; returns the new end.
     [[gnu::noinline]] uint8_t* reorder(size_t first_member, size_t first_byte, uint8_t* out, int depth) {
         Member* const members = arena_.members.data() + first_member;
@@ -397,13 +403,14 @@ private:
         const size_t size = static_cast<size_t>(out - text) - first_byte;
         const bool spans = depth == 0 && spans_allowed_ && size > kSpansPay;
         uint8_t order[kRanked];
-        const bool ranked = count <= kRanked && !spans && rank(members, count, order);
+        const bool ranked = count <= kRanked && rank(members, count, order);
         if (!ranked) {
             const size_t kept = MemberOrder(arena_).sort(members, count);
             if (kept != count) flags_ |= kDuplicateKey;
             count = kept;
         }
         if (spans) {
+            if (ranked) permute(members, count, order);
             arena_.members.shrink(first_member + count);
             outer_members_ = count;
             return out;

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import random
 
 import pytest
 import xxhash
 
 from loopguard import _core
 from loopguard._core import BIGINT, DUPLICATE_KEY, OPAQUE, OVERFLOW, SURROGATE
+from tests.core import reference
 
 OPAQUE_SEED = 0x6C6F6F7067756172
 DEEP = 256
@@ -192,6 +194,42 @@ def test_strings_of_all_sizes_and_places_of_an_escape(size: int) -> None:
 
         assert seen(data) == (canonical, 0)
         assert _core.fingerprint(data) == xxhash.xxh3_128_digest(canonical)
+
+
+#: Canonical as they stand, rewritten, and not JSON.
+PIECES = (
+    r"\u001b", r"\u000b", r"\u0000", r"\n", r"\\", r"\"", "\u2713", "\U0001f600\u00e9", r"\u001B", r"\u000a", r"\u2713",
+    r"\/", r"\ud83d\ude00", r"\udc00", r"\u00", r"\u00g1", r"\u001", r"\x", "\x1b", '"',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("blanks", [0, 20_000])
+@pytest.mark.parametrize("second", [r"\u001b", "\u2713", r"\u2713"])
+@pytest.mark.parametrize("first", PIECES)
+def test_what_is_special_at_any_place_of_a_block(first: str, second: str, blanks: int) -> None:
+    for before in range(36):
+        text = f'{{"{"x" * before}{first}{second}":["{"x" * (before % 33)}{first}{second}"]}}'
+        data = b" " * blanks + text.encode()
+        wanted = reference.run(data)
+
+        assert (_core.canonicalize(data), _core.fingerprint_flags(data)) == (
+            wanted.canonical,
+            (wanted.digest, wanted.flags),
+        )
+
+
+@pytest.mark.parametrize("count", range(1, 40))
+def test_members_sort_whatever_their_number(count: int) -> None:
+    draw = random.Random(count)
+    for size in (1, 300):
+        keys = [f"{draw.choice(['', 'key', 'a longer key ', chr(0xE9), chr(0x20AC)])}{i}" for i in range(count)]
+        draw.shuffle(keys)
+        value = {key: {"b": "x" * size, "a": key} for key in keys}
+        members = ",".join(f'"{key}":{{"a":"{key}","b":"{"x" * size}"}}' for key in sorted(keys))
+        data = json.dumps(value, ensure_ascii=False).encode()
+
+        assert seen(data) == (f"{{{members}}}".encode(), 0)
+        assert _core.fingerprint(data) == xxhash.xxh3_128_digest(f"{{{members}}}".encode())
 
 
 def seen(data: bytes) -> tuple[bytes, int]:
