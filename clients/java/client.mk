@@ -8,6 +8,7 @@ client-java: setup $(PROTOS_VENV)/.installed ## check the Java client
 	@$(JAVA_CLIENT)/generate.sh --check
 	@cd $(JAVA_CLIENT) && mvn -B -ntp -q clean verify
 	@tools/with-server.sh java -cp $(call JAVA_JAR,conformance) io.loopguard.conformance.Differential
+	@java -cp $(call JAVA_JAR,examples) io.loopguard.examples.Quickstart
 	@tools/with-server.sh java -jar $(call JAVA_JAR,examples) 'ls /nowhere' >$(JAVA_CLIENT)/examples/target/commandloop.txt
 	@tail -n 1 $(JAVA_CLIENT)/examples/target/commandloop.txt
 	@tools/with-server.sh java -jar $(call JAVA_JAR,conformance) conformance/canon.jsonl conformance/wire.jsonl conformance/detect.jsonl
