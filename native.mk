@@ -1,4 +1,4 @@
-# Checks of the C++ headers: fuzzing, and the core's tests under the sanitizers. Included by the Makefile.
+# Checks of the C++ headers: fuzzing, and the extensions' tests under the sanitizers. Included by the Makefile.
 CLANGXX ?= clang++-14
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS := canon mask rules
@@ -25,7 +25,7 @@ fuzz: setup fuzz-tools $(FUZZ_TARGETS:%=build/fuzz/%)
 
 # A second build of the extension, so that the one in the tree stays as it is.
 .PHONY: sanitize
-sanitize: setup ## run the core's tests under the sanitizers
+sanitize: setup ## run the tests of the extensions under the sanitizers
 	LOOPGUARD_EXAMPLES=$${LOOPGUARD_EXAMPLES:-400} PYTHON=$(BIN)/python tools/sanitize.sh
 
 .PHONY: leak

@@ -107,9 +107,20 @@ setup(
                 "loopguard._facts",
                 ["loopguard/_facts.pyx"],
                 language="c++",
-                depends=[str(path) for path in sorted(Path("loopguard/native").glob("facts_*.hpp"))],
+                depends=[str(path) for path in sorted(Path("loopguard/native").glob("*.hpp"))],
             ),
-            Extension("loopguard._pack", ["loopguard/_pack.pyx"], language="c++"),
+            Extension(
+                "loopguard._course",
+                ["loopguard/_course.pyx"],
+                language="c++",
+                depends=[str(path) for path in sorted(Path("loopguard/native").glob("*.hpp"))],
+            ),
+            Extension(
+                "loopguard._pack",
+                ["loopguard/_pack.pyx"],
+                language="c++",
+                depends=["loopguard/native/pack.hpp", "loopguard/native/index.hpp"],
+            ),
             Extension("loopguard._wire", ["loopguard/_wire.pyx"], language="c++"),
             Extension("loopguard._intake", ["loopguard/_intake.pyx"], language="c++"),
         ]

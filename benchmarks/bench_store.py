@@ -27,6 +27,7 @@ from loopguard.server.settings import Settings
 from loopguard.server.stored import dump_session, read_session
 
 from loopguard import AsyncGuardClient, codec
+from loopguard.balanced.run import BalancedRun
 from loopguard.cli.wire_load import SERVE, running
 from loopguard.config import Configuration
 from loopguard.engine import Engine
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from loopguard.server.session import Session
+
+    from loopguard.run import Run
 
 RUNS, FRAMES = 64, 8
 ROUNDS, COMMITS = 7, 200
@@ -72,13 +75,13 @@ class Node:
         self.keeper = self.sessions.keeper
         self.open: list[Session] = []
 
-    async def start(self, runs: int, name: str = "run") -> None:
+    async def start(self, runs: int, name: str = "run", profile: str = "", frames: int = 64) -> None:
         """Open so many runs, each with a full history."""
         await self.service.start()
         for number in range(runs):
-            session, _ = self.sessions.open(RunOpen(f"{name}-{number}"), "acme", Nobody())
+            session, _ = self.sessions.open(RunOpen(f"{name}-{number}", profile=profile), "acme", Nobody())
             self.open.append(session)
-            self.play(session, 64)
+            self.play(session, frames)
         await self.commit()
 
     def play(self, session: Session, frames: int) -> None:
@@ -215,22 +218,34 @@ async def measure_take_over(store: str, runs: int) -> None:
     await first.service.stop()
 
 
-async def measure_snapshots() -> None:
+async def measure_snapshots(profile: str, calls: int) -> None:
     node = Node("memory")
-    await node.start(1)
+    await node.start(1, profile=profile, frames=2 * calls)
     (session,) = node.open
-    data = dump_session(session, in_flight=Limits().in_flight, now=0.0, clock=0.0)
-    run, engine = dump_run(session.run), Engine(Configuration.guarded())
-
-    def restore() -> None:
-        engine.restore(read_session(data).run, run_id=session.run.run_id, tenant="acme")
+    run_id, engine, limit = session.run.run_id, Engine(Configuration.guarded()), Limits().in_flight
+    data = dump_session(session, in_flight=limit, now=0.0, clock=0.0)
+    run = dump_run(session.run)
 
     def dump() -> None:
-        dump_session(session, in_flight=Limits().in_flight, now=0.0, clock=0.0)
+        dump_session(session, in_flight=limit, now=0.0, clock=0.0)
+
+    def dump_changed() -> None:
+        if isinstance(session.run, BalancedRun) and session.run._watch is not None:
+            session.run._watch._packed = None
+        dump()
+
+    def restore() -> Run:
+        return engine.restore(read_session(data).run, run_id=run_id, tenant="acme")
+
+    def restore_and_wake() -> None:
+        again = restore()
+        if isinstance(again, BalancedRun) and again._watch is not None:
+            again._watch.wake()
 
     print(
-        f"snapshot {best(dump):.1f} us, restore {best(restore):.1f} us, {len(data)} bytes"
-        f" (the run alone: {best(lambda: dump_run(session.run)):.1f} us, {len(run)} bytes not compressed)"
+        f"{profile}, {calls} calls: snapshot {best(dump_changed):.1f} us ({best(dump):.1f} us where only calls were"
+        f" asked since the last one), restore {best(restore):.1f} us ({best(restore_and_wake):.1f} us with the first"
+        f" frame's part), {len(data)} bytes (the run alone {len(run)} bytes not compressed)"
     )
     await node.stop()
 
@@ -273,7 +288,9 @@ async def main() -> None:
     parser.add_argument("--runs", type=int, default=10_000, help="how many runs are taken over")
     parser.add_argument("--seconds", type=float, default=10.0, help="how long latencies are compared")
     options = parser.parse_args()
-    await measure_snapshots()
+    for calls in (32, 500):
+        for profile in ("openclaw", "balanced"):
+            await measure_snapshots(profile, calls)
     with tempfile.TemporaryDirectory() as folder, stores(folder) as addresses:
         for name, address in addresses.items():
             print(name)

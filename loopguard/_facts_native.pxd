@@ -2,15 +2,25 @@
 from libc.stddef cimport size_t
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp cimport bool
+from libcpp.vector cimport vector
+
+cdef extern from "native/facts_wording.hpp" namespace "loopguard::facts::Wording" nogil:
+    const uint32_t MOST
+    const uint32_t PLACES
+    const uint32_t NO_WORD
+    const uint32_t NARROW
 
 cdef extern from "native/facts_call.hpp" namespace "loopguard::facts" nogil:
-    const size_t BINS
-
-    cdef cppclass Sketch:
-        uint32_t* data()
-
     cdef cppclass Wording:
-        uint32_t count
+        vector[uint32_t] words
+        uint32_t options
+        vector[uint32_t] sketch
+        bool is_long()
+        double likeness(const Wording&)
+        bool fills_form(const Wording&)
+
+    cdef enum CallFlag:
+        CHANGES, WAITS, FREE_TEXT, BARE, VOLATILE, VIEWS, INLINE_CODE
 
     cdef enum class ToolClass(int):
         pass
@@ -25,21 +35,22 @@ cdef extern from "native/facts_call.hpp" namespace "loopguard::facts" nogil:
         long pause_s
         uint64_t numbers
         unsigned flags
-        Sketch sketch
         Wording wording
 
     uint64_t hash_bytes(const char*, size_t)
+    uint64_t pair(uint64_t, uint64_t)
     CallFacts describe_call(const char*, size_t, bool, ToolClass) except +
-    double likeness(const Sketch&, const Sketch&)
-    bool fills_form(const Wording&, const Wording&)
 
 cdef extern from "native/facts_numbers.hpp" namespace "loopguard::facts" nogil:
     cdef cppclass Numbers:
-        size_t count
+        pass
 
     int moved(const Numbers&, const Numbers&)
 
 cdef extern from "native/facts_outcome.hpp" namespace "loopguard::facts" nogil:
+    cdef enum OutcomeFlag:
+        FAILED, EMPTY, ACKNOWLEDGED, PENDING, TRANSIENT, VERDICT, REJECTED, LOOSE, VAIN, PICTURE
+
     cdef enum class Told(int):
         pass
 

@@ -8,118 +8,97 @@ There are no tags: who reads knows what was written. A reader believes nothing, 
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_DecodeUTF8
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memcpy
 from libcpp.string cimport string
 
+from loopguard cimport _pack_native as native
+
 cdef enum:
-    WORD_SIZE = 8
-    # Seven bits a byte: a number of 64 bits takes ten.
-    NUMBER_SIZE = 10
-    ZERO = 0
-    POSITIVE = 1
-    NEGATIVE = 2
+    REAL_SIZE = 8
 
 
 @cython.final
 cdef class Writer:
     """Takes values and returns them as bytes."""
-    cdef string out
-    cdef dict seen
 
     def __cinit__(self):
-        self.seen = {}
+        self.names_seen = []
+        self.things_seen = []
 
     def written(self):
         """Return what was written so far."""
-        return PyBytes_FromStringAndSize(self.out.data(), self.out.size())
+        return PyBytes_FromStringAndSize(self.to.written().data(), self.to.written().size())
 
     def number(self, uint64_t value):
         """Write a number from 0 to 2**64 - 1; small ones are short."""
-        self.put_number(value)
+        self.to.number(value)
 
     def optional(self, value):
         """Write a number from 0 to 2**64 - 2, or `None`."""
-        self.put_number(0 if value is None else <uint64_t>value + 1)
+        self.to.number(0 if value is None else <uint64_t>value + 1)
 
     def flag(self, bint value):
         """Write a truth value."""
-        self.out.push_back(<char>(1 if value else 0))
+        self.to.flag(value)
 
     def real(self, double value):
         """Write a float."""
-        self.out.append(<const char*>&value, WORD_SIZE)
+        self.to.raw(&value, REAL_SIZE)
 
-    def word(self, value):
-        """Write a hash: a number from -2**63 to 2**64 - 1."""
-        self.put_word(value)
+    def mark(self, uint64_t value):
+        """Write a hash of at most MARKS; one that comes again is short."""
+        self.put_mark(value)
 
-    def words(self, values):
-        """Write a list of hashes."""
-        self.put_number(len(values))
+    def marks(self, values):
+        """Write a list of such hashes."""
+        self.to.number(len(values))
         for value in values:
-            self.put_word(value)
+            self.put_mark(value)
+
+    def name(self, str value not None):
+        """Write a text that may come again; the second time only which one it is. Lone surrogates are kept."""
+        self.put_name(native.NAME, value)
+
+    def names(self, values):
+        """Write a list of such texts."""
+        self.put_names(values if type(values) is list else list(values))
 
     def text(self, str value not None):
         """Write a text; lone surrogates are kept."""
-        self.put_text(value)
+        self.put_text(value, False)
 
     def texts(self, values):
         """Write a list of texts."""
-        self.put_number(len(values))
+        self.to.number(len(values))
         for value in values:
-            self.put_text(value)
+            self.put_text(value, False)
 
     def blob(self, bytes value not None):
         """Write bytes."""
-        self.put_bytes(value)
+        self.to.bytes(PyBytes_AS_STRING(value), PyBytes_GET_SIZE(value))
 
     def blobs(self, values):
         """Write a list of bytes."""
-        self.put_number(len(values))
+        self.to.number(len(values))
         for value in values:
-            self.put_bytes(value)
-
-    def once(self, bytes value not None):
-        """Write bytes that may come again; the second time only their number."""
-        cdef object place = self.seen.get(value)
-        if place is not None:
-            self.put_number(<uint64_t>place)
-            return
-        self.seen[value] = len(self.seen) + 1
-        self.put_number(0)
-        self.put_bytes(value)
+            self.to.bytes(PyBytes_AS_STRING(<bytes?>value), PyBytes_GET_SIZE(<bytes?>value))
 
     def optional_blob(self, bytes value):
         """Write bytes or `None`."""
         if value is None:
-            self.put_number(0)
+            self.to.number(0)
             return
-        self.put_number(<uint64_t>PyBytes_GET_SIZE(value) + 1)
-        self.out.append(PyBytes_AS_STRING(value), PyBytes_GET_SIZE(value))
+        self.to.number(<uint64_t>PyBytes_GET_SIZE(value) + 1)
+        self.to.raw(PyBytes_AS_STRING(value), PyBytes_GET_SIZE(value))
 
-    cdef int put_number(self, uint64_t value) except -1:
-        while value >= 0x80:
-            self.out.push_back(<char>(value & 0x7F | 0x80))
-            value >>= 7
-        self.out.push_back(<char>value)
+    cdef int put_mark(self, uint64_t value) except -1:
+        if value > native.MARKS:
+            raise ValueError(f"{value} is no mark")
+        self.to.mark(native.OTHER, value)
         return 0
 
-    cdef int put_word(self, object value) except -1:
-        cdef uint64_t bits
-        if value == 0:
-            self.out.push_back(<char>ZERO)
-            return 0
-        if value > 0:
-            bits = value
-            self.out.push_back(<char>POSITIVE)
-        else:
-            bits = <uint64_t><int64_t>value
-            self.out.push_back(<char>NEGATIVE)
-        self.out.append(<const char*>&bits, WORD_SIZE)
-        return 0
-
-    cdef int put_text(self, str value) except -1:
+    cdef int put_text(self, str value, bint named) except -1:
         cdef Py_ssize_t size
         cdef const char* text
         cdef bytes long_way
@@ -128,85 +107,97 @@ cdef class Writer:
         except UnicodeEncodeError:
             long_way = value.encode("utf-8", "surrogatepass")
             text, size = PyBytes_AS_STRING(long_way), PyBytes_GET_SIZE(long_way)
-        self.put_number(<uint64_t>size)
-        self.out.append(text, size)
+        if named:
+            self.to.text(text, size)
+        else:
+            self.to.bytes(text, size)
         return 0
 
-    cdef int put_bytes(self, bytes value) except -1:
-        self.put_number(<uint64_t>PyBytes_GET_SIZE(value))
-        self.out.append(PyBytes_AS_STRING(value), PyBytes_GET_SIZE(value))
+    cdef int put_name(self, native.Lane lane, str value) except -1:
+        cdef uint64_t key = <uint64_t>hash(value)
+        cdef Py_ssize_t place
+        while True:
+            place = self.to.place_of(key)
+            if place == len(self.names_seen):
+                self.names_seen.append(value)
+                self.to.refer(lane, place, False)
+                return self.put_text(value, True)
+            if self.names_seen[place] == value:
+                self.to.refer(lane, place, True)
+                return 0
+            # Two names of one hash.
+            key += 1
+
+    cdef int put_names(self, list values) except -1:
+        self.to.number(len(values))
+        for value in values:
+            self.put_name(native.NAME, value)
         return 0
 
 
 @cython.final
 cdef class Reader:
     """Returns the values that a `Writer` took, in the same order. Raises `ValueError` where they can't be."""
-    cdef bytes data  # owns what the pointers look at
-    cdef const uint8_t* at
-    cdef const uint8_t* end
-    cdef list known
 
     def __cinit__(self, bytes data not None):
         self.data = data
-        self.known = []
-        self.at = <const uint8_t*>PyBytes_AS_STRING(data)
-        self.end = self.at + PyBytes_GET_SIZE(data)
+        self.names_read = []
+        self.things_read = []
+        self.source = native.Reader(<const uint8_t*>PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
 
     @property
     def left(self):
         """How many bytes are not read yet."""
-        return self.end - self.at
+        return self.source.left()
 
     def finish(self):
         """Raise `ValueError` if anything is left."""
-        if self.at != self.end:
-            raise ValueError(f"{self.end - self.at} bytes too many")
+        if self.source.left():
+            raise ValueError(f"{self.source.left()} bytes too many")
 
     def number(self):
         """Read a number."""
-        return self.take_number()
+        return self.source.number()
 
     def small(self, uint64_t limit):
         """Read a number of at most `limit`."""
-        cdef uint64_t value = self.take_number()
-        if value > limit:
-            raise ValueError(f"{value} where at most {limit} can be")
-        return value
+        return self.source.small(limit)
 
     def optional(self):
         """Read a number or `None`."""
-        cdef uint64_t value = self.take_number()
+        cdef uint64_t value = self.source.number()
         return None if value == 0 else value - 1
 
     def count(self):
         """Read how many things follow, each of at least a byte."""
-        return self.take_count(1)
+        return self.source.count()
 
     def flag(self):
         """Read a truth value."""
-        self.need(1)
-        cdef uint8_t value = self.at[0]
-        if value > 1:
-            raise ValueError(f"{value} is no truth value")
-        self.at += 1
-        return value == 1
+        return self.source.flag()
 
     def real(self):
         """Read a float."""
-        self.need(WORD_SIZE)
         cdef double value
-        memcpy(&value, self.at, WORD_SIZE)
-        self.at += WORD_SIZE
+        memcpy(&value, self.source.raw(REAL_SIZE), REAL_SIZE)
         return value
 
-    def word(self):
+    def mark(self):
         """Read a hash."""
-        return self.take_word()
+        return self.source.mark(native.OTHER)
 
-    def words(self):
+    def marks(self):
         """Read a list of hashes."""
-        cdef uint64_t count = self.take_count(1)
-        return [self.take_word() for _ in range(count)]
+        cdef uint64_t count = self.source.count()
+        return [self.source.mark(native.OTHER) for _ in range(count)]
+
+    def name(self):
+        """Read a text that may have come before."""
+        return self.take_name(native.NAME)
+
+    def names(self):
+        """Read a list of such texts."""
+        return self.take_names()
 
     def text(self):
         """Read a text."""
@@ -214,86 +205,39 @@ cdef class Reader:
 
     def texts(self):
         """Read a list of texts."""
-        cdef uint64_t count = self.take_count(1)
+        cdef uint64_t count = self.source.count()
         return [self.take_text() for _ in range(count)]
 
     def blob(self):
         """Read bytes."""
-        return self.take_bytes(self.take_count(1))
+        return self.take_bytes(self.source.count())
 
     def blobs(self):
         """Read a list of bytes."""
-        cdef uint64_t count = self.take_count(1)
-        return [self.take_bytes(self.take_count(1)) for _ in range(count)]
-
-    def again(self):
-        """Return what was made of bytes that were written once before; `None` where they stand here."""
-        cdef uint64_t place = self.take_number()
-        if place == 0:
-            return None
-        if place > <uint64_t>len(self.known):
-            raise ValueError(f"thing {place} of {len(self.known)}")
-        return self.known[place - 1]
-
-    def keep(self, made):
-        """Keep what was made of bytes that stand here, for `again`."""
-        self.known.append(made)
+        cdef uint64_t count = self.source.count()
+        return [self.take_bytes(self.source.count()) for _ in range(count)]
 
     def optional_blob(self):
         """Read bytes or `None`."""
-        cdef uint64_t size = self.take_number()
+        cdef uint64_t size = self.source.number()
         return None if size == 0 else self.take_bytes(size - 1)
 
-    cdef int need(self, uint64_t size) except -1:
-        if size > <uint64_t>(self.end - self.at):
-            raise ValueError(f"{size} bytes where {self.end - self.at} are left")
-        return 0
+    cdef str take_name(self, native.Lane lane):
+        cdef uint64_t place = 0
+        if self.source.again(lane, len(self.names_read), place):
+            return self.names_read[place]
+        cdef const string* text = &self.source.text()
+        cdef str name = PyUnicode_DecodeUTF8(text.data(), text.size(), "surrogatepass")
+        self.names_read.append(name)
+        return name
 
-    cdef uint64_t take_number(self) except? 0xFFFFFFFFFFFFFFFF:
-        cdef uint64_t value = 0
-        cdef int place
-        cdef uint8_t byte
-        for place in range(NUMBER_SIZE):
-            self.need(1)
-            byte = self.at[0]
-            self.at += 1
-            if place == NUMBER_SIZE - 1 and byte > 1:
-                break
-            value |= <uint64_t>(byte & 0x7F) << (7 * place)
-            if byte < 0x80:
-                return value
-        raise ValueError("a number of more than 64 bits")
-
-    cdef uint64_t take_count(self, uint64_t size) except? 0xFFFFFFFFFFFFFFFF:
-        cdef uint64_t count = self.take_number()
-        if count > <uint64_t>(self.end - self.at) // size:
-            raise ValueError(f"{count} things where {self.end - self.at} bytes are left")
-        return count
-
-    cdef object take_word(self):
-        self.need(1)
-        cdef uint8_t kind = self.at[0]
-        cdef uint64_t bits
-        self.at += 1
-        if kind == ZERO:
-            return 0
-        self.need(WORD_SIZE)
-        memcpy(&bits, self.at, WORD_SIZE)
-        self.at += WORD_SIZE
-        if kind == POSITIVE:
-            return bits
-        if kind != NEGATIVE:
-            raise ValueError(f"{kind} is no kind of number")
-        return <int64_t>bits
+    cdef list take_names(self):
+        cdef uint64_t count = self.source.count()
+        return [self.take_name(native.NAME) for _ in range(count)]
 
     cdef str take_text(self):
-        cdef uint64_t size = self.take_count(1)
-        cdef const char* begin = <const char*>self.at
-        self.at += size
-        return PyUnicode_DecodeUTF8(begin, size, "surrogatepass")
+        cdef uint64_t size = self.source.count()
+        return PyUnicode_DecodeUTF8(<const char*>self.source.raw(size), size, "surrogatepass")
 
     cdef bytes take_bytes(self, uint64_t size):
-        self.need(size)
-        cdef const char* begin = <const char*>self.at
-        self.at += size
-        return PyBytes_FromStringAndSize(begin, size)
+        return PyBytes_FromStringAndSize(<const char*>self.source.raw(size), size)

@@ -50,7 +50,7 @@ class OpenCalls(dict[str, OpenCall]):
         """Write them into a snapshot; `batch` is the one whose order still counts."""
         out.number(len(self))
         for call_id, call in self.items():
-            out.text(call_id)
+            out.name(call_id)
             pack_call(call.print, out)
             out.optional(call.number)
             out.optional(call.place if batch is not None and call.batch is batch else None)
@@ -60,7 +60,7 @@ class OpenCalls(dict[str, OpenCall]):
         """Read those that were packed. Raises `ValueError` for a place that the batch has not."""
         made = cls()
         for _ in range(data.count()):
-            call_id, printed, number, place = data.text(), unpack_call(data), data.optional(), data.optional()
+            call_id, printed, number, place = data.name(), unpack_call(data), data.optional(), data.optional()
             if place is None:
                 call = OpenCall(printed, number)
             elif batch is None or place >= batch.size:

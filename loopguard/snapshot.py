@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from loopguard.run import Run
 
 #: Raised with every change of what is written; other versions are refused, and the client tells the run anew.
-VERSION: Final = 2
+VERSION: Final = 3
 #: The order in which snapshots know them.
 _MODES: Final = (Mode.ENFORCE, Mode.OBSERVE)
 _SUM_SIZE: Final = 8

@@ -55,31 +55,31 @@ class Abort:
 
 def pack_finding(finding: Finding, out: Writer) -> None:
     """Write a finding into a snapshot."""
-    out.text(finding.detector)
+    out.name(finding.detector)
     out.number(_LEVELS.index(finding.level))
     out.number(finding.count)
     out.number(finding.threshold)
-    out.text(finding.paired_tool)
-    out.texts(finding.call_ids)
+    out.name(finding.paired_tool)
+    out.names(finding.call_ids)
     out.blob(finding.args_digest)
     out.blob(finding.outcome_digest)
-    out.texts(finding.stripped)
-    out.text(finding.cleared_by)
+    out.names(finding.stripped)
+    out.name(finding.cleared_by)
 
 
 def unpack_finding(data: Reader) -> Finding:
     """Read a finding that was packed."""
     return Finding(
-        detector=data.text(),
+        detector=data.name(),
         level=_LEVELS[data.small(1)],
         count=data.number(),
         threshold=data.number(),
-        paired_tool=data.text(),
-        call_ids=tuple(data.texts()),
+        paired_tool=data.name(),
+        call_ids=tuple(data.names()),
         args_digest=data.blob(),
         outcome_digest=data.blob(),
-        stripped=tuple(data.texts()),
-        cleared_by=data.text(),
+        stripped=tuple(data.names()),
+        cleared_by=data.name(),
     )
 
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the core's tests and the fuzzing of messages on a build of the extensions with the address and undefined-behaviour sanitizers.
+# Runs the tests of the core, of facts and of snapshots and the fuzzing of messages on a build of the extensions with the address and undefined-behaviour sanitizers.
 set -eu
 cd "$(dirname "$0")/.."
 python=$(realpath -s "${PYTHON:-python3}")
@@ -8,7 +8,7 @@ rm -rf "$tree"
 mkdir -p "$tree/tests" "$tree/fuzz"
 # A tree of its own: the sanitized extension must not get into the one that people use.
 cp -r loopguard conformance setup.py pyproject.toml README.md LICENSE "$tree/"
-cp -r tests/core "$tree/tests/"
+cp -r tests/core tests/reference tests/unit "$tree/tests/"
 cp -r fuzz/corpus fuzz/wire.py "$tree/fuzz/"
 rm -f "$tree"/loopguard/_*.so "$tree"/loopguard/_*.cpp
 cd "$tree"
@@ -22,4 +22,6 @@ sanitized() {
 }
 sanitized -m pytest -q -p no:cacheprovider --import-mode=importlib \
   -k "not busy and not flat and not memory and not builds" tests/core
+sanitized -m pytest -q -p no:cacheprovider --import-mode=importlib -k "not Interrupted" \
+  tests/unit/test_snapshot.py tests/unit/test_snapshot_walks.py tests/unit/test_facts.py
 sanitized fuzz/wire.py --seconds 20

@@ -16,11 +16,12 @@ from loopguard.verdicts import Abort, allow, flags_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from loopguard._facts import CallFacts
     from loopguard._pack import Reader, Writer
     from loopguard.balanced.standing import Standing
     from loopguard.course.lineage import Lineage
     from loopguard.detectors.balanced import Limits
-    from loopguard.facts import CallFacts, Describer
+    from loopguard.facts import Describer
     from loopguard.fingerprints import CallPrint, OutcomePrint
     from loopguard.model import Call, Frame, Outcome, Record
 
@@ -57,7 +58,7 @@ class BalancedRun(Run):
         out.number(self._turn)
         out.number(len(self._asked))
         for call_id, asked in self._asked.items():
-            out.text(call_id)
+            out.name(call_id)
             asked.pack(out)
         if self._watch is not None:
             self._watch.pack(out)
@@ -66,17 +67,26 @@ class BalancedRun(Run):
         """Take over in an empty run what was packed, behind its lineage. Raises `ValueError`."""
         self._unpack_shared(data)
         self._turn = data.number()
-        self._asked = OrderedDict((data.text(), Asked.unpack(data)) for _ in range(data.count()))
+        self._asked = OrderedDict((data.name(), Asked.unpack(data)) for _ in range(data.count()))
         if self._watch is not None:
             self._watch.unpack(data)
 
     def answer(self, frame: Frame, at: float | None = None) -> list[Verdict] | Verdict | str | None:
         """Take a frame at `at` seconds of the run, as `Run.answer` does."""
         self._at = at
+        if self._watch is not None and self._watch.asleep:
+            self._wake(self._watch)
         answer = super().answer(frame, at)
         if frame is Signal.USER_MESSAGE and self._watch is not None:
             self._watch.user_message()
         return answer
+
+    def _wake(self, watch: Watch) -> None:
+        """Have a restored run remember."""
+        try:
+            watch.wake()
+        except ValueError as failure:
+            self._around.fail("reading what a run has done", failure, self.run_id)
 
     def _ask(self, calls: list[Call], dry_run: bool) -> list[Verdict]:
         if not calls:
@@ -148,7 +158,8 @@ class BalancedRun(Run):
                 continue
             verdict.note = self._note(verdict.finding, call.call.tool)
             if not dry_run:
-                standing.told = standing.finding.count
+                assert self._watch is not None
+                self._watch.tell(standing)
                 self._tell(verdict, call.call.tool)
         if dry_run:
             return verdicts
@@ -228,10 +239,10 @@ class BalancedRun(Run):
         if answer is not None:
             return answer.verdict(call_id, result.flags)
         verdict = Verdict(call_id, flags=flags_of(result.flags))
-        if standing is not None and asked is not None:
+        if standing is not None and asked is not None and self._watch is not None:
             verdict.finding = _as_level(standing.finding, stops=False)
             if not asked.told:
-                standing.told = standing.finding.count
+                self._watch.tell(standing)
                 verdict.action = Action.WARN
                 verdict.note = self._note(verdict.finding, call.print.tool)
                 self._tell(verdict, call.print.tool)

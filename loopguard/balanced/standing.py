@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from loopguard._facts import CallFacts
 from loopguard.detectors.balanced.hit import About
-from loopguard.facts import CallFacts
 from loopguard.model import Finding, Level
 from loopguard.tool_class import ToolClass
 from loopguard.verdicts import pack_finding, unpack_finding
@@ -38,7 +38,7 @@ class Standing:
     def pack(self, out: Writer) -> None:
         """Write it into a snapshot."""
         pack_finding(self.finding, out)
-        self.call.pack(out)
+        self.call.pack(out, settled=True)
         out.flag(self.stops)
         out.number(self.told)
 
@@ -66,8 +66,8 @@ class Register:
         for key, standing in self._standing.items():
             out.number(_about(key))
             standing.pack(out)
-        out.words(self._missing)
-        out.words(self._worked)
+        out.marks(self._missing)
+        out.marks(self._worked)
 
     def unpack(self, data: Reader) -> None:
         """Take over what was packed."""
@@ -75,8 +75,8 @@ class Register:
         for _ in range(data.count()):
             about, standing = About(data.number()), Standing.unpack(data)
             self._standing[_key(about, standing.finding.detector, standing.call)] = standing
-        self._missing = set(data.words())
-        self._worked = set(data.words())
+        self._missing = set(data.marks())
+        self._worked = set(data.marks())
 
     def enter(self, hit: Hit, finding: Finding, call: CallFacts) -> Standing:
         """Let a hit stand; an older one on the same ground keeps its right to stop, and what was told."""
@@ -144,8 +144,7 @@ class Register:
             return failed
         if about is not About.WORDING or standing.call.same == call.same:
             return True
-        one, other = standing.call.asked, call.asked
-        return one is not None and other is not None and one.likeness(other) >= _BLOCKED_LIKENESS
+        return standing.call.worded and call.worded and standing.call.likeness(call) >= _BLOCKED_LIKENESS
 
 
 def _key(about: About, detector: str, call: CallFacts) -> Hashable:

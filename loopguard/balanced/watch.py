@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from loopguard._facts import CallFacts
+from loopguard._pack import Reader, Writer
 from loopguard.balanced.standing import Register, Standing
 from loopguard.course import Count, Course
 from loopguard.course.novelty import News
 from loopguard.detectors.balanced import BALANCED, About, Hit
-from loopguard.facts import CallFacts
 from loopguard.model import Finding, Level
 from loopguard.tool_class import ToolClass
 
 if TYPE_CHECKING:
-    from loopguard._pack import Reader, Writer
+    from loopguard._facts import OutcomeFacts
     from loopguard.course.lineage import Lineage
     from loopguard.detectors.balanced import Limits
-    from loopguard.facts import OutcomeFacts
 
 
 class Asked:
@@ -52,30 +52,53 @@ class Asked:
 class Watch:
     """One run's detectors and what they hold against it. Not thread-safe."""
 
-    __slots__ = ("_course", "_limits", "_register", "_stretch", "_vetoes", "lineage")
+    __slots__ = ("_course", "_limits", "_packed", "_register", "_stretch", "_vetoes", "asleep", "lineage")
 
     def __init__(self, limits: Limits, lineage: Lineage) -> None:
         self._limits = limits
         self.lineage = lineage
         self._course = Course()
         self._register = Register()
+        #: Course and register as bytes, as long as nothing of them changes; most are written more often than they do.
+        self._packed: bytes | None = None
+        #: Whether they are there as bytes only.
+        self.asleep = False
         self._stretch = 0
         #: Blocked batches since the last news.
         self._vetoes = 0
 
     def pack(self, out: Writer) -> None:
         """Write it into a snapshot."""
-        self._course.pack(out)
-        self._register.pack(out)
         out.number(self._stretch)
         out.number(self._vetoes)
+        if self._packed is None:
+            own = Writer()
+            self._course.pack(own)
+            self._register.pack(own)
+            self._packed = own.written()
+        out.blob(self._packed)
 
     def unpack(self, data: Reader) -> None:
-        """Take over what was packed."""
-        self._course.unpack(data)
-        self._register.unpack(data)
+        """Take over what was packed; it has to be woken before it is asked or told anything."""
         self._stretch = data.number()
         self._vetoes = data.number()
+        self._packed = data.blob()
+        self.asleep = True
+
+    def wake(self) -> None:
+        """Read what was packed, which a run that nobody goes on with is spared.
+
+        Raises `ValueError` for bytes that can't have been packed; it has forgotten everything then.
+        """
+        packed, self.asleep = self._packed, False
+        if packed is None:
+            return
+        data, course, register = Reader(packed), Course(), Register()
+        self._packed = None
+        course.unpack(data)
+        register.unpack(data)
+        data.finish()
+        self._course, self._register, self._packed = course, register, packed
 
     def ask(self, call: CallFacts) -> tuple[Standing, bool] | None:
         """Return what stands against a call about to run, and whether it stops it. Changes nothing."""
@@ -84,6 +107,11 @@ class Watch:
             if count >= self._limits.handed_on:
                 return self._handed_on(call, count)
         return self._register.find(call, failed=self._course.has_failed(call))
+
+    def tell(self, standing: Standing) -> None:
+        """Remember that the model was told of a hit."""
+        standing.told = standing.finding.count
+        self._packed = None
 
     def admit(self, call: CallFacts) -> None:
         """Take a call that runs."""
@@ -103,6 +131,7 @@ class Watch:
     def settle(self, asked: Asked, outcome: OutcomeFacts, call_id: str, outcome_digest: bytes) -> Standing | None:
         """Take a call that has ended. Returns what to tell the model about it."""
         call = asked.call
+        self._packed = None
         moment = self._course.settle(call, outcome, asked.turn, call_id, asked.at)
         if moment.unknown_tools.number or not outcome.failed:
             self._register.learn(call.number, missing=outcome.failed)
@@ -130,6 +159,7 @@ class Watch:
 
     def user_message(self) -> None:
         """Take a new intent of the user."""
+        self._packed = None
         self._course.user_message()
         self._stretch = self._course.stretch
         self._vetoes = 0

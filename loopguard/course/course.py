@@ -8,18 +8,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from loopguard._course import (
+    ANSWER,
+    EQUAL,
+    ERROR,
+    LIKE,
+    NEAR,
+    SHIFTING,
+    SIGNATURE,
+    SPREAD,
+    Recent,
+    Rounds,
+    Tallies,
+    Values,
+    Worked,
+)
 from loopguard.course.moment import NONE, Count, Moment
 from loopguard.course.novelty import News, Novelty
 from loopguard.course.patience import Patience
-from loopguard.course.rounds import Rounds
 from loopguard.course.rows import Cascade, Rejections, Row
-from loopguard.course.tally import Tallies, Tally, compare
 from loopguard.tool_class import ToolClass
 
 if TYPE_CHECKING:
+    from loopguard._course import Tally
+    from loopguard._facts import CallFacts, OutcomeFacts
     from loopguard._pack import Reader, Writer
-    from loopguard.course.tally import Key
-    from loopguard.facts import CallFacts, OutcomeFacts
 
 #: Share of common words from which on two calls are worded alike: half of them.
 LIKENESS: Final = 0.5
@@ -27,15 +40,17 @@ LIKENESS: Final = 0.5
 _SETTLED_STRETCH: Final = 3
 #: A text, in bytes: what volatile parts it has are beside the point.
 _TEXT: Final = 100
-#: A repeat further apart than this many steps is a new look, no evidence.
-_WINDOW: Final = 20
 #: How many failed calls of a stretch are remembered, and how many that answered what was known.
 _FAILED: Final = 64
 _VARYING: Final = 64
 #: From so many values on an answer varies; between two a loop may go to and fro.
 _MANY: Final = 3
-#: What a call and its outcome are compared by; the first member of a counter's key.
-_EQUAL, _NEAR, _LIKE, _ERROR, _SIGNATURE, _ANSWER, _SPREAD, _SHIFTING = range(8)
+#: Texts with hardly a word in common ask about different things.
+_UNLIKE: Final = 0.1
+#: How many programs are remembered by how often they worked.
+_PROGRAMS: Final = 128
+#: A repeat further apart than this many steps is a new look, no evidence.
+_WINDOW: Final = 20
 
 
 class Course:
@@ -60,11 +75,11 @@ class Course:
         "_stall",
         "_step",
         "_stretch",
-        "_successes",
         "_tallies",
         "_unknown",
         "_values",
         "_versions",
+        "_worked",
     )
 
     def __init__(self) -> None:
@@ -79,47 +94,64 @@ class Course:
         self._news_step = self._change_step = self._move_step = -1
         self._since_news = 0
         #: How often a program worked: a success ends its streak of failures.
-        self._successes: dict[int, int] = {}
+        self._worked = Worked(_PROGRAMS)
         #: Calls that failed since the last news, for other reasons than a red test or what may pass by itself.
-        self._failed: dict[int, None] = {}
+        self._failed = Recent(_FAILED)
         #: What each call answered since the last news, as far as it was known before.
-        self._values: dict[int, dict[int, None]] = {}
+        self._values = Values(_VARYING, _MANY)
         self._edits, self._versions, self._sends = Row(), Row(), Row()
         self._plans, self._unknown, self._stall = Row(), Row(), Row()
         self._cascade = Cascade()
         self._rejections = Rejections()
 
-    def _parts(self) -> tuple[Novelty | Tallies | Rounds | Patience | Row | Cascade | Rejections, ...]:
-        counters = (self._novelty, self._tallies, self._rounds, self._patience, self._cascade, self._rejections)
-        return *counters, self._edits, self._versions, self._sends, self._plans, self._unknown, self._stall
+    def _rows(self) -> tuple[Row, ...]:
+        return self._edits, self._versions, self._sends, self._plans, self._unknown, self._stall
 
     def pack(self, out: Writer) -> None:
         """Write it into a snapshot."""
-        for part in self._parts():
-            part.pack(out)
         for number in (self._step + 1, self._stretch, self._changes, self._moves, self._since_news):
             out.number(number)
         for step in (self._news_step, self._change_step, self._move_step):
             out.number(step + 1)
-        out.words(self._successes)
-        out.words(self._successes.values())
-        out.words(self._failed)
-        out.words(self._values)
-        for values in self._values.values():
-            out.words(values)
+        self._tallies.pack(out)
+        self._rounds.pack(out)
+        self._novelty.pack(out)
+        self._patience.pack(out)
+        self._worked.pack(out)
+        self._failed.pack(out)
+        self._values.pack(out)
+        self._cascade.pack(out)
+        self._rejections.pack(out)
+        rows = self._rows()
+        begun = 0
+        for place, row in enumerate(rows):
+            if row.count:
+                begun |= 1 << place
+        out.number(begun)
+        for place, row in enumerate(rows):
+            if begun >> place & 1:
+                row.pack(out)
 
     def unpack(self, data: Reader) -> None:
         """Take over in an empty course what was packed. Raises `ValueError`."""
-        for part in self._parts():
-            part.unpack(data)
         self._step = data.number() - 1
         self._stretch, self._changes, self._moves = data.number(), data.number(), data.number()
         self._since_news = data.number()
-        self._news_step, self._change_step = data.number() - 1, data.number() - 1
-        self._move_step = data.number() - 1
-        self._successes = dict(zip(data.words(), data.words(), strict=True))
-        self._failed = dict.fromkeys(data.words())
-        self._values = {call: dict.fromkeys(data.words()) for call in data.words()}
+        self._news_step, self._change_step, self._move_step = (data.number() - 1 for _ in range(3))
+        self._tallies.unpack(data, max(self._step, 0))
+        self._rounds.unpack(data)
+        self._novelty.unpack(data)
+        self._patience.unpack(data)
+        self._worked.unpack(data)
+        self._failed.unpack(data)
+        self._values.unpack(data)
+        self._cascade.unpack(data)
+        self._rejections.unpack(data)
+        rows = self._rows()
+        begun = data.small((1 << len(rows)) - 1)
+        for place, row in enumerate(rows):
+            if begun >> place & 1:
+                row.unpack(data)
 
     @property
     def stretch(self) -> int:
@@ -128,7 +160,7 @@ class Course:
 
     def has_failed(self, call: CallFacts) -> bool:
         """Whether this very call failed since the last news."""
-        return call.same in self._failed
+        return self._failed.has(call.same)
 
     def user_message(self) -> None:
         """Take a new intent of the user: what was repeated before is no evidence any more."""
@@ -137,11 +169,11 @@ class Course:
         self._moves += 1
         self._news_step = self._change_step = self._move_step = self._step
         self._since_news = 0
-        self._successes.clear()
+        self._worked.clear()
         self._failed.clear()
         self._values.clear()
         self._rounds.reset()
-        for row in (self._edits, self._versions, self._sends, self._plans, self._unknown, self._stall):
+        for row in self._rows():
             row.reset()
         self._cascade.reset()
         self._rejections.reset()
@@ -159,9 +191,9 @@ class Course:
         news = moment.news = self._novelty.meet(call, outcome)
         if news is News.WEAK and outcome.acknowledged and call.tool_class is not ToolClass.MOVE:
             moment.batch = True
-        patient = self._patience.take(call.same, self._stretch, at, call.pause_s)
+        patient = self._patience.take(call, self._stretch, at)
         if news is News.NEWS:
-            self._begin_stretch(call, outcome, turn, call_id)
+            self._begin_stretch(moment, turn, call_id, patient)
             self._add_to_rounds(moment, call_id, patient)
         else:
             self._count_repeats(moment, turn, call_id, patient)
@@ -181,18 +213,16 @@ class Course:
         return moment
 
     def _remember_failure(self, call: CallFacts, outcome: OutcomeFacts) -> None:
-        if outcome.empty or outcome.verdict or outcome.transient:
-            return
-        self._failed[call.same] = None
-        if len(self._failed) > _FAILED:
-            del self._failed[next(iter(self._failed))]
+        if not (outcome.empty or outcome.verdict or outcome.transient):
+            self._failed.meet(call.same)
 
     def _remember_success(self, call: CallFacts, news: News) -> None:
-        self._successes[call.program] = self._successes.get(call.program, 0) + 1
+        self._worked.add(call)
         if call.changes and news is News.NEWS:
-            self._successes.clear()
+            self._worked.clear()
 
-    def _begin_stretch(self, call: CallFacts, outcome: OutcomeFacts, turn: int, call_id: str) -> None:
+    def _begin_stretch(self, moment: Moment, turn: int, call_id: str, patient: int) -> None:
+        call, outcome = moment.call, moment.outcome
         self._stretch += 1
         self._news_step = self._step
         self._since_news = 0
@@ -206,33 +236,20 @@ class Course:
         elif call.tool_class in _MAY_MOVE and not outcome.failed:
             self._move_step = self._step
             self._moves += 1
-        note, first = self._tallies.note, (self._step, turn, call_id, None, outcome.raw)
-        worded = (self._step, turn, call_id, call, outcome.raw)
-        note((_EQUAL, call.same, outcome.same), first)
-        if call.near != call.same:
-            note((_NEAR, call.near, outcome.same), worded)
-        if outcome.raw != outcome.same:
-            note((_SHIFTING, call.same), first)
-        for likeness in _likenesses(outcome):
-            note((_LIKE, call.same, likeness), first)
-        if outcome.failed:
-            worked = self._successes.get(call.program, 0)
-            note((_ERROR, call.number, outcome.same, worked), worded)
-            for signature in outcome.signatures:
-                note((_SIGNATURE, call.program, signature, worked), first)
-        elif outcome.informative:
-            note((_ANSWER, call.family or call.number, _answer(outcome)), worded)
+        worked = self._worked.times(call)
+        spreads = _spreads(moment, patient)
+        self._tallies.note(call, outcome, worked, self._step, turn, call_id, spreads)
 
     def _count_repeats(self, moment: Moment, turn: int, call_id: str, patient: int) -> None:
         call, outcome = moment.call, moment.outcome
-        tally = self._raise((_EQUAL, call.same, outcome.same), turn, call_id, outcome.raw)
+        tally = self._raise(EQUAL, moment, turn, call_id)
         equal = self._counted(tally, -patient)
         varies = moment.news is News.STALE and self._varies(call, outcome)
         if equal is not NONE and not varies:
             moment.equal = equal
-            moment.firm = self._firm(tally, equal, outcome.raw)
+            moment.firm = tally.firm(outcome.raw, equal.number)
         if outcome.raw != outcome.same and not outcome.failed and moment.news is News.STALE:
-            moment.shifting = self._counted(self._raise((_SHIFTING, call.same), turn, call_id), -patient)
+            moment.shifting = self._counted(self._raise(SHIFTING, moment, turn, call_id), -patient)
         if call.note or varies:
             return
         if outcome.failed or outcome.informative:
@@ -244,40 +261,32 @@ class Course:
 
     def _varies(self, call: CallFacts, outcome: OutcomeFacts) -> bool:
         """Whether a call is asked for what takes many values: dice, a random member, a sensor."""
-        if outcome.failed or not outcome.informative:
-            return False
-        values = self._values.setdefault(call.same, {})
-        if len(values) < _MANY:
-            values[outcome.same] = None
-        if len(self._values) > _VARYING:
-            del self._values[next(iter(self._values))]
-        return len(values) >= _MANY
+        return not outcome.failed and outcome.informative and self._values.take(call, outcome) >= _MANY
 
     def _add_to_rounds(self, moment: Moment, call_id: str, patient: int) -> bool:
         """Add a step to the rounds. The model's own words and patient looks are no steps of one: they go by."""
-        call, outcome = moment.call, moment.outcome
+        call = moment.call
         if call.note or patient:
             return False
         # Of batch work what differs is what it is about.
-        spelling = call.same if moment.batch else call.near
-        self._rounds.add(spelling, hash((call.same, outcome.same)), outcome.failed and not outcome.empty, call_id)
+        self._rounds.add(call.same if moment.batch else call.near, call, moment.outcome, call_id)
         return True
 
     def _count_rounds(self, moment: Moment, call_id: str, patient: int) -> None:
         if not self._add_to_rounds(moment, call_id, patient):
             return
         self._since_news += 1
-        rounds, length = self._rounds.alike(self._since_news)
+        rounds, call_ids = self._rounds.alike(self._since_news)
         if rounds:
-            moment.rounds = Count(rounds, list(self._rounds.call_ids)[-rounds * length :])
-        rounds, length = self._rounds.failing()
+            moment.rounds = Count(rounds, call_ids)
+        rounds, call_ids = self._rounds.failing()
         if rounds:
-            moment.failing_rounds = Count(rounds, list(self._rounds.call_ids)[-rounds * length :])
+            moment.failing_rounds = Count(rounds, call_ids)
 
     def _count_answers(self, moment: Moment, turn: int, call_id: str, patient: int) -> None:
         call, outcome = moment.call, moment.outcome
-        tally = self._raise((_ANSWER, call.family or call.number, _answer(outcome)), turn, call_id)
-        fresh = compare(tally, call, LIKENESS, by_form=outcome.size < _TEXT)
+        tally = self._raise(ANSWER, moment, turn, call_id)
+        fresh = _compare(tally, call, by_form=outcome.size < _TEXT)
         # One short answer to many things is batch work, unless it says that a step led nowhere; a long one can hardly
         # be right for all of them, but where it may tell of something done.
         may_do = call.tool_class is ToolClass.OTHER and not call.free_text
@@ -294,27 +303,26 @@ class Course:
     def _count_likenesses(self, moment: Moment, turn: int, call_id: str, patient: int) -> None:
         call, outcome = moment.call, moment.outcome
         if not moment.poll and call.near != call.same:
-            tally = self._raise((_NEAR, call.near, outcome.same), turn, call_id, outcome.raw)
-            compare(tally, call, LIKENESS, by_form=not outcome.failed and outcome.size < _TEXT)
+            tally = self._raise(NEAR, moment, turn, call_id)
+            _compare(tally, call, by_form=not outcome.failed and outcome.size < _TEXT)
             near = self._counted(tally, -patient - tally.fresh)
             if near is not NONE:
                 moment.near = near
                 moment.near_moves = tally.moves > 0
-                moment.near_firm = self._firm(tally, near, outcome.raw)
+                moment.near_firm = tally.firm(outcome.raw, near.number)
         for likeness in _likenesses(outcome):
             # Numbers are all that moves in a job that is waited for.
             if likeness == outcome.digitless and moment.poll:
                 continue
-            key = (_LIKE, call.same, likeness)
-            found = self._counted(self._raise(key, turn, call_id), -patient)
+            found = self._counted(self._raise(LIKE, moment, turn, call_id, likeness), -patient)
             if found.number > moment.likely.number:
                 moment.likely = found
 
     def _count_failures(self, moment: Moment, turn: int, call_id: str, patient: int) -> None:
         call, outcome = moment.call, moment.outcome
-        worked = self._successes.get(call.program, 0)
-        tally = self._raise((_ERROR, call.number, outcome.same, worked), turn, call_id)
-        compare(tally, call, LIKENESS, by_form=True)
+        worked = self._worked.times(call)
+        tally = self._raise(ERROR, moment, turn, call_id, 0, worked)
+        _compare(tally, call, by_form=True)
         failures = self._counted(tally, -patient)
         if failures is not NONE:
             moment.failures = failures
@@ -324,21 +332,13 @@ class Course:
             moment.repeated_words = tally.repeats
         if not outcome.verdict:
             for signature in outcome.signatures:
-                found = self._counted(
-                    self._raise((_SIGNATURE, call.program, signature, worked), turn, call_id), -patient
-                )
+                found = self._counted(self._raise(SIGNATURE, moment, turn, call_id, signature, worked), -patient)
                 if found.number > moment.signatures.number:
                     moment.signatures = found
 
     def _count_rows(self, moment: Moment, turn: int, call_id: str, patient: int) -> None:
         call, outcome = moment.call, moment.outcome
-        moves = call.tool_class is ToolClass.MOVE or call.bare
-        # A bare "ok" may tell of a step each time, and of a tool that nobody knows so may saying nothing.
-        empty_nod = call.tool_class is ToolClass.OTHER and outcome.empty
-        nods = not outcome.failed and call.tool_class is not ToolClass.SHELL and (outcome.acknowledged or empty_nod)
-        # What changes something may be due again after news; where nothing came of it, it is the same effect.
-        acts = call.changes and not outcome.failed
-        if not (outcome.transient or moment.poll or call.note or moves or nods or acts or patient):
+        if moment.news is not News.NEWS and _spreads(moment, patient):
             self._count_spread(moment, turn, call_id)
         if outcome.failed and not outcome.empty and not outcome.verdict:
             moment.cascade = self._cascade.add(outcome.signatures, turn, call_id)
@@ -365,24 +365,17 @@ class Course:
 
     def _count_spread(self, moment: Moment, turn: int, call_id: str) -> None:
         call, outcome = moment.call, moment.outcome
-        key = (_SPREAD, call.same, _answer(outcome))
-        if moment.news is News.NEWS:
-            self._tallies.note(key, (self._step, turn, call_id, None, 0))
-            return
         # What fails after all that was tried between fails still; what works may be part of what moves on.
         span, step = (self._changes, self._change_step) if outcome.failed else (self._moves, self._move_step)
-        tally = self._tallies.count(key, span, self._step, turn, call_id, within=_WINDOW)
+        tally = self._tallies.count(SPREAD, call, outcome, 0, 0, span, self._step, turn, call_id, _WINDOW)
         number = tally.count + (tally.earlier > step)
         if number > 1:
             moment.spread = Count(number, tally.call_ids)
 
-    def _raise(self, key: Key, turn: int, call_id: str, raw: int | None = None) -> Tally:
-        return self._tallies.count(key, self._stretch, self._step, turn, call_id, raw=raw)
-
-    def _firm(self, tally: Tally, count: Count, raw: int) -> int:
-        """Return how many of those counted gave this very outcome, nothing masked."""
-        firm = tally.raws.get(raw, 0)
-        return min(count.number, firm + (count.number > tally.count and tally.earlier_raw == raw))
+    def _raise(self, ground: int, moment: Moment, turn: int, call_id: str, detail: int = 0, worked: int = 0) -> Tally:
+        return self._tallies.count(
+            ground, moment.call, moment.outcome, detail, worked, self._stretch, self._step, turn, call_id
+        )
 
     def _counted(self, tally: Tally, less: int = 0) -> Count:
         """Return a counter's number: its occurrences in the stretch, and the one before it where that counts too."""
@@ -399,9 +392,21 @@ _EFFECTS: Final = frozenset({ToolClass.WRITE, ToolClass.SEND, ToolClass.SPAWN})
 _MAY_MOVE: Final = frozenset({ToolClass.OTHER, ToolClass.MOVE})
 
 
-def _answer(outcome: OutcomeFacts) -> int:
-    """Return what an answer is known by: a short one by all of it, since what is masked may be what was asked for."""
-    return outcome.same if outcome.size >= _TEXT else outcome.raw
+def _spreads(moment: Moment, patient: int) -> bool:
+    """Whether a repeat with other work between says anything."""
+    call, outcome = moment.call, moment.outcome
+    moves = call.tool_class is ToolClass.MOVE or call.bare
+    # A bare "ok" may tell of a step each time, and of a tool that nobody knows so may saying nothing.
+    empty_nod = call.tool_class is ToolClass.OTHER and outcome.empty
+    nods = not outcome.failed and call.tool_class is not ToolClass.SHELL and (outcome.acknowledged or empty_nod)
+    # What changes something may be due again after news; where nothing came of it, it is the same effect.
+    acts = call.changes and not outcome.failed
+    return not (outcome.transient or moment.poll or call.note or moves or nods or acts or patient)
+
+
+def _compare(tally: Tally, call: CallFacts, *, by_form: bool) -> bool:
+    # A search is asked about one thing in many words; a tool that nobody knows may judge many texts.
+    return tally.compare(call, LIKENESS, by_form, _UNLIKE if call.tool_class is ToolClass.OTHER else 0.0)
 
 
 def _likenesses(outcome: OutcomeFacts) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
-from loopguard.facts import CallFacts
+from loopguard._facts import CallFacts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, MutableMapping
@@ -49,7 +49,7 @@ class Lineage:
         runs = [self, *self._above()]
         out.number(len(runs))
         for run in runs:
-            out.text(run.run_id)
+            out.name(run.run_id)
             out.number(len(run._tasks))
             for task in run._tasks:
                 task.pack(out)
@@ -60,7 +60,7 @@ class Lineage:
 
         What is known of a run above is newer than what its child's snapshot says.
         """
-        told = [(data.text(), [CallFacts.unpack(data) for _ in range(data.count())]) for _ in range(data.count())]
+        told = [(data.name(), [CallFacts.unpack(data) for _ in range(data.count())]) for _ in range(data.count())]
         if not told:
             raise ValueError("a lineage without its run")
         (run_id, tasks), *above = told
@@ -80,8 +80,4 @@ class Lineage:
 
 
 def _alike(one: CallFacts, other: CallFacts) -> bool:
-    if one.near == other.near:
-        return True
-    if one.asked is None or other.asked is None:
-        return one.same == other.same
-    return one.asked.likeness(other.asked) >= _LIKENESS
+    return one.near == other.near or one.likeness(other) >= _LIKENESS

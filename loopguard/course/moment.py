@@ -9,7 +9,7 @@ from loopguard.course.novelty import News
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from loopguard.facts import CallFacts, OutcomeFacts
+    from loopguard._facts import CallFacts, OutcomeFacts
 
 
 class Count:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 
+from loopguard._course import Pauses
+
 if TYPE_CHECKING:
+    from loopguard._facts import CallFacts
     from loopguard._pack import Reader, Writer
 
 #: From this pause on waiting is patient, as it is where each pause is that much longer than the one before.
@@ -19,50 +21,34 @@ _KEPT: Final = 64
 class Patience:
     """How many repeats of a call were patient, since it last brought news."""
 
-    __slots__ = ("_calls", "_slept")
+    __slots__ = ("_pauses", "_slept_s")
 
     def __init__(self) -> None:
         #: How long the run has slept so far: its clock where no times are known.
-        self._slept = 0.0
-        #: For each call: span, time, newest pause, patient repeats.
-        self._calls: OrderedDict[int, tuple[int, float, float, int]] = OrderedDict()
+        self._slept_s = 0
+        self._pauses: Pauses | None = None
 
-    def take(self, same: int, span: int, at: float | None, pause_s: float) -> int:
-        """Note when a call was asked and how long it says that it waits.
-
-        Returns how many of its repeats in this span were patient.
-        """
+    def take(self, call: CallFacts, span: int, at: float | None) -> int:
+        """Note when a call was asked. Returns how many of its repeats in this span were patient."""
         if at is None:
-            if not (self._slept or pause_s):
+            if not (self._slept_s or call.pause_s):
                 return 0
-            self._slept += pause_s
-            at = self._slept
-        calls = self._calls
-        found = calls.pop(same, None)
-        known, before, pause, patient = found or (span, at, 0.0, 0)
-        if known != span:
-            pause, patient = 0.0, 0
-        gap = max(at - before, pause_s) if found else 0.0
-        if gap >= _LONG_PAUSE_S or (pause > 0 and gap >= _GROWTH * pause):
-            patient = min(patient + 1, _MOST)
-        calls[same] = (span, at, gap, patient)
-        if len(calls) > _KEPT:
-            calls.popitem(last=False)
-        return patient
+            self._slept_s += call.pause_s
+            at = self._slept_s
+        if self._pauses is None:
+            self._pauses = Pauses(_LONG_PAUSE_S, _GROWTH, _MOST, _KEPT)
+        return self._pauses.take(call, span, at)
 
     def pack(self, out: Writer) -> None:
         """Write it into a snapshot."""
-        out.real(self._slept)
-        out.words(self._calls)
-        for span, at, pause, patient in self._calls.values():
-            out.number(span)
-            out.real(at)
-            out.real(pause)
-            out.number(patient)
+        out.number(self._slept_s)
+        out.flag(self._pauses is not None)
+        if self._pauses is not None:
+            self._pauses.pack(out)
 
     def unpack(self, data: Reader) -> None:
-        """Take over what was packed."""
-        self._slept = data.real()
-        self._calls = OrderedDict(
-            (same, (data.number(), data.real(), data.real(), data.number())) for same in data.words()
-        )
+        """Take over what was packed. Raises `ValueError`."""
+        self._slept_s = data.number()
+        if data.flag():
+            self._pauses = Pauses(_LONG_PAUSE_S, _GROWTH, _MOST, _KEPT)
+            self._pauses.unpack(data)

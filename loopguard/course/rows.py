@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from loopguard.course.moment import Count
 
@@ -15,8 +14,6 @@ _EVIDENCE: Final = 32
 _NEAR: Final = 9
 #: What is equal in a row: a hash or several; `None` is no row.
 Mark = int | tuple[int, ...] | None
-#: How snapshots tell marks apart.
-_NO_MARK, _ONE, _SEVERAL = range(3)
 
 
 class Row:
@@ -28,7 +25,7 @@ class Row:
         self._mark: Mark = None
         self._turn = -1
         self.count = 0
-        self.call_ids: deque[str] = deque(maxlen=_EVIDENCE)
+        self.call_ids: list[str] = []
 
     def add(self, mark: Mark, turn: int, call_id: str) -> Count:
         """Count a thing; another one than before starts a new row. Returns the row so far."""
@@ -38,37 +35,32 @@ class Row:
         if turn != self._turn or not self.count:
             self.count += 1
         self._turn = turn
-        self.call_ids.append(call_id)
+        _append(self.call_ids, call_id, _EVIDENCE)
         return Count(self.count, self.call_ids)
 
     def reset(self) -> None:
         """End the row."""
         if self.count:
             self._mark = None
+            self._turn = -1
             self.count = 0
-            self.call_ids.clear()
+            self.call_ids = []
 
     def pack(self, out: Writer) -> None:
         """Write it into a snapshot."""
-        if self._mark is None:
-            out.number(_NO_MARK)
-        elif isinstance(self._mark, tuple):
-            out.number(_SEVERAL)
-            out.words(self._mark)
-        else:
-            out.number(_ONE)
-            out.word(self._mark)
-        out.number(self._turn + 1)
         out.number(self.count)
-        out.texts(self.call_ids)
+        marks = self._mark if isinstance(self._mark, tuple) else (self._mark or 0,)
+        out.marks(marks)
+        out.number(self._turn)
+        out.names(self.call_ids)
 
     def unpack(self, data: Reader) -> None:
         """Take over what was packed. Raises `ValueError`."""
-        kind = data.small(_SEVERAL)
-        self._mark = None if kind == _NO_MARK else data.word() if kind == _ONE else tuple(data.words())
-        self._turn = data.number() - 1
         self.count = data.number()
-        self.call_ids.extend(data.texts())
+        marks = data.marks()
+        self._mark = marks[0] if len(marks) == 1 else tuple(marks)
+        self._turn = data.number()
+        self.call_ids = data.names()
 
 
 class Cascade:
@@ -80,7 +72,7 @@ class Cascade:
         self._shared: frozenset[int] = frozenset()
         self._turn = -1
         self.count = 0
-        self.call_ids: deque[str] = deque(maxlen=_EVIDENCE)
+        self.call_ids: list[str] = []
 
     def add(self, signatures: tuple[int, ...], turn: int, call_id: str) -> Count:
         """Count a failure. Returns the row so far."""
@@ -92,29 +84,32 @@ class Cascade:
         if turn != self._turn or not self.count:
             self.count += 1
         self._turn = turn
-        self.call_ids.append(call_id)
+        _append(self.call_ids, call_id, _EVIDENCE)
         return Count(self.count, self.call_ids)
 
     def reset(self) -> None:
         """End the row."""
         if self.count:
             self._shared = frozenset()
+            self._turn = -1
             self.count = 0
-            self.call_ids.clear()
+            self.call_ids = []
 
     def pack(self, out: Writer) -> None:
         """Write it into a snapshot."""
-        out.words(self._shared)
-        out.number(self._turn + 1)
         out.number(self.count)
-        out.texts(self.call_ids)
+        if self.count:
+            out.marks(self._shared)
+            out.number(self._turn)
+            out.names(self.call_ids)
 
     def unpack(self, data: Reader) -> None:
-        """Take over what was packed."""
-        self._shared = frozenset(data.words())
-        self._turn = data.number() - 1
+        """Take over what was packed. Raises `ValueError`."""
         self.count = data.number()
-        self.call_ids.extend(data.texts())
+        if self.count:
+            self._shared = frozenset(data.marks())
+            self._turn = data.number()
+            self.call_ids = data.names()
 
 
 class Rejections:
@@ -123,33 +118,44 @@ class Rejections:
     __slots__ = ("_steps", "call_ids", "in_row", "near")
 
     def __init__(self) -> None:
-        self._steps: deque[int] = deque(maxlen=_NEAR)
-        self.call_ids: deque[str] = deque(maxlen=_EVIDENCE)
+        self._steps: list[int] = []
+        self.call_ids: list[str] = []
         self.in_row = self.near = 0
 
     def add(self, step: int, call_id: str) -> None:
         """Count a rejected reply."""
         self.in_row = self.in_row + 1 if self._steps and self._steps[-1] == step - 1 else 1
-        self._steps.append(step)
+        _append(self._steps, step, _NEAR)
         self.near = sum(1 for one in self._steps if one > step - _NEAR)
-        self.call_ids.append(call_id)
+        _append(self.call_ids, call_id, _EVIDENCE)
 
     def reset(self) -> None:
         """Forget them."""
-        self._steps.clear()
-        self.call_ids.clear()
+        self._steps = []
+        self.call_ids = []
         self.in_row = self.near = 0
 
     def pack(self, out: Writer) -> None:
         """Write it into a snapshot."""
-        out.words(self._steps)
-        out.number(self.in_row)
-        out.number(self.near)
-        out.texts(self.call_ids)
+        out.number(len(self._steps))
+        if self._steps:
+            for step in self._steps:
+                out.number(step)
+            out.number(self.in_row)
+            out.number(self.near)
+            out.names(self.call_ids)
 
     def unpack(self, data: Reader) -> None:
-        """Take over what was packed."""
-        self._steps.extend(data.words())
-        self.in_row = data.number()
-        self.near = data.number()
-        self.call_ids.extend(data.texts())
+        """Take over what was packed. Raises `ValueError`."""
+        self._steps = [data.number() for _ in range(data.count())]
+        if self._steps:
+            self.in_row = data.number()
+            self.near = data.number()
+            self.call_ids = data.names()
+
+
+def _append(kept: list[Any], new: Any, limit: int) -> None:
+    """Append the newest of at most so many."""
+    kept.append(new)
+    if len(kept) > limit:
+        del kept[0]

@@ -1,4 +1,4 @@
-// What a call asks, as numbers to compare: its arguments without what may vary between two tries, a sketch of their words,
+// What a call asks, as numbers to compare: its arguments without what may vary between two tries, their words,
 // its program, its target, the lines it reads.
 //
 // Takes JSON that the canonical writer has accepted. Objects are hashed by their members in any order. One or two passes over
@@ -9,16 +9,13 @@
 #include <array>
 
 #include "facts_command.hpp"
+#include "facts_wording.hpp"
 
 namespace loopguard::facts {
 
 enum class ToolClass : int { OTHER, READ, WRITE, POLL, SHELL, SPAWN, SEND, NOTE, MOVE, REJECT };
 
 enum CallFlag : unsigned { CHANGES = 1, WAITS = 2, FREE_TEXT = 4, BARE = 8, VOLATILE = 16, VIEWS = 32, INLINE_CODE = 64 };
-
-constexpr std::size_t BINS = 32;
-using Sketch = std::array<std::uint32_t, BINS>;
-constexpr std::uint32_t NO_TOKEN = 0xFFFFFFFF;
 
 struct CallFacts {
     std::uint64_t near = 0;     // arguments without what may vary
@@ -29,7 +26,6 @@ struct CallFacts {
     long pause_s = 0;  // how long it says that it waits
     std::uint64_t numbers = 0;  // of what `near` leaves out
     unsigned flags = 0;
-    Sketch sketch;
     Wording wording;
 };
 
@@ -49,47 +45,6 @@ constexpr View TARGET_KEYS[] = {
     "to", "target", "sessionkey", "session_key", "channel", "recipient", "conversation", "address",
 };
 constexpr View VIEWING[] = {"view", "read", "list", "get", "open", "show"};
-
-// The likeness of two sketches: the share of equal minima, close to the share of common words.
-inline double likeness(const Sketch& one, const Sketch& other) noexcept {
-    int used = 0, equal = 0;
-    for (std::size_t i = 0; i < BINS; ++i) {
-        used += one[i] != NO_TOKEN || other[i] != NO_TOKEN;
-        equal += one[i] == other[i] && one[i] != NO_TOKEN;
-    }
-    return used == 0 ? 1.0 : static_cast<double>(equal) / used;
-}
-
-// Whether two texts are one form that is filled in with other words: up to three in a row, and no options.
-inline bool fills_form(const Wording& one, const Wording& other) noexcept {
-    constexpr std::size_t SLOT = 2;
-    const std::size_t a = one.count, b = other.count;
-    if (a > Wording::MOST || b > Wording::MOST || a < 2 || b < 2) return false;
-    const std::size_t least = std::min(a, b);
-    std::size_t head = 0, tail = 0;
-    while (head < least && one.words[head] == other.words[head]) ++head;
-    while (tail < least - head && one.words[a - 1 - tail] == other.words[b - 1 - tail]) ++tail;
-    const std::size_t slot_a = a - head - tail, slot_b = b - head - tail;
-    if (slot_a == 0 || slot_b == 0 || slot_a > SLOT || slot_b > SLOT || head + tail == 0) return false;
-    const auto options = [head](const Wording& text, std::size_t slot) { return text.option >> head & ((1U << slot) - 1); };
-    return options(one, slot_a) == 0 && options(other, slot_b) == 0;
-}
-
-inline void sketch_words(View text, Sketch& sketch, Wording& wording) noexcept {
-    sketch.fill(NO_TOKEN);
-    std::size_t count = 0;
-    for (Words words(text); count < 400 && words.next(); ++count) {
-        const std::uint64_t one = hash(words.word, K2);
-        if (count < Wording::MOST) {
-            wording.words[count] = Wording::number_of(one);
-            const char* before = words.word.data();
-            if (before > text.data() && before[-1] == '-') wording.option |= 1U << count;
-        }
-        auto& bin = sketch[one & (BINS - 1)];
-        bin = std::min(bin, static_cast<std::uint32_t>(one >> 32) & 0x7FFFFFFF);
-    }
-    wording.count = static_cast<std::uint32_t>(std::min(count, Wording::MOST + 1));
-}
 
 // A number that stands by itself becomes `#`; `strict` also looks for signs, dots, slashes and colons beside it.
 inline std::size_t put_number(View text, std::size_t at, bool strict, std::string& out) {
@@ -426,7 +381,7 @@ inline CallFacts describe_call(const char* json, std::size_t size, bool readable
         facts.near = near_value(whole, false, (facts.flags & CHANGES) != 0, facts.flags, true);
     }
     facts.numbers = own.numbers;
-    sketch_words(has_command ? View(command) : View(json, size), facts.sketch, facts.wording);
+    facts.wording.read(has_command ? View(command) : View(json, size));
     return facts;
 }
 

@@ -6,7 +6,7 @@
 
 #include <array>
 
-#include "facts_text.hpp"
+#include "facts_wording.hpp"
 
 namespace loopguard::facts {
 

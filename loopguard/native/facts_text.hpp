@@ -1,11 +1,9 @@
 // What the facts about calls and outcomes are made with: a 64-bit hash, and words.
 //
-// The hash never leaves the process that made it and guards nothing: equal means "looks the same to a reader". One pass
-// over the bytes each; no state, any thread.
+// The hash guards nothing: equal means "looks the same to a reader". Snapshots carry it, so their version rises when it
+// changes. One pass over the bytes each; no state, any thread.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -47,6 +45,9 @@ inline std::uint64_t hash(View text, std::uint64_t seed = 0) noexcept {
     if (left != 0) std::memcpy(&word, at, left);
     return mix(state ^ word, K2);
 }
+
+// One hash for two, in their order.
+inline std::uint64_t pair(std::uint64_t one, std::uint64_t other) noexcept { return mix(mix(one ^ K0, K1) ^ other, K2); }
 
 inline std::uint64_t hash_bytes(const char* data, std::size_t size) noexcept { return hash({data, size}, K1); }
 
@@ -159,26 +160,6 @@ private:
     }
     View text_;
     std::size_t at_ = 0;
-};
-
-// The words of a call in their order, to tell one question about another thing from another question.
-struct Wording {
-    static constexpr std::size_t MOST = 24;
-    std::array<std::uint32_t, MOST> words{};
-    std::uint32_t option = 0;  // bit i: word i follows a dash
-    std::uint32_t count = 0;   // MOST + 1 for more words than are kept
-
-    static std::uint32_t number_of(std::uint64_t hashed) noexcept { return static_cast<std::uint32_t>(hashed >> 16); }
-
-    // Whether all words of a text are among them.
-    bool has_all(View text) const noexcept {
-        const std::uint32_t* end = words.data() + (count < MOST ? count : MOST);
-        std::size_t found = 0;
-        for (Words parts(text); parts.next(); ++found) {
-            if (std::find(words.data(), end, number_of(hash(parts.word, K2))) == end) return false;
-        }
-        return found > 0;
-    }
 };
 
 }  // namespace loopguard::facts

@@ -7,7 +7,9 @@ from enum import Enum
 from types import GetSetDescriptorType, MemberDescriptorType
 from typing import TYPE_CHECKING, Any
 
-from loopguard import _facts
+from loopguard import _course, _facts
+from loopguard._pack import Writer
+from loopguard.balanced.run import BalancedRun
 from loopguard.calls import OpenCall
 from loopguard.config import LoopDetection
 from loopguard.history import History
@@ -17,6 +19,18 @@ if TYPE_CHECKING:
 
 #: Shared with other runs, of this process alone, or of the frame that is being taken.
 _ELSEWHERE = frozenset({"_around", "_at", "_describer", "_judge", "_limits", "_packed", "_readers", "touched"})
+#: Compiled, so what they hold is known by what they write.
+_COMPILED = (
+    _course.Pages,
+    _course.Pauses,
+    _course.Recent,
+    _course.Rounds,
+    _course.Tallies,
+    _course.Trends,
+    _course.Values,
+    _course.Worked,
+    _facts.CallFacts,
+)
 
 
 def state_of(thing: Any) -> Any:
@@ -25,8 +39,10 @@ def state_of(thing: Any) -> Any:
         return thing
     if isinstance(thing, History):
         return [thing.record(place) for place in range(len(thing))], thing.pack()
-    if isinstance(thing, _facts.Asked):
-        return thing.pack()
+    if isinstance(thing, _COMPILED):
+        out = Writer()
+        thing.pack(out)
+        return type(thing).__name__, out.written()
     if isinstance(thing, dict):
         return [(state_of(key), state_of(value)) for key, value in thing.items()]
     if isinstance(thing, set | frozenset):
@@ -55,4 +71,7 @@ def _slots(thing: Any) -> list[str]:
 
 
 def assert_equal_runs(one: Run, other: Run) -> None:
+    for run in (one, other):
+        if isinstance(run, BalancedRun) and run._watch is not None and run._watch.asleep:
+            run._watch.wake()
     assert state_of(one) == state_of(other)

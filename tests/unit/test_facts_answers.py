@@ -24,16 +24,12 @@ def test_an_error_is_known_without_random_identifiers(one: str, other: str) -> N
 
 
 def test_an_error_is_known_without_what_the_call_named() -> None:
-    signatures = {
-        _facts.describe_outcome(
-            json.dumps(f"ERROR: No matching distribution found for {name}").encode(),
-            True,
-            FAILURE,
-            True,
-            asked(command(f"pip install {name}")),
-        ).last_error
-        for name in ("foo", "foo-lib", "bar")
-    }
+    signatures = set()
+    for name in ("foo", "foo-lib", "bar"):
+        call = _facts.CallFacts("bash", ToolClass.SHELL, b"")
+        call.ask(asked(command(f"pip install {name}")), "")
+        error = json.dumps(f"ERROR: No matching distribution found for {name}").encode()
+        signatures.add(_facts.describe_outcome(error, True, FAILURE, True, call).last_error)
 
     assert len(signatures) == 1
 

@@ -10,6 +10,7 @@ import pytest
 import xxhash
 
 from loopguard._pack import Reader, Writer
+from loopguard.balanced.run import BalancedRun
 from loopguard.config import Configuration
 from loopguard.engine import Engine
 from loopguard.errors import InvalidFrame, InvalidSnapshot
@@ -21,6 +22,7 @@ from tests.unit.run_state import assert_equal_runs
 from tests.unit.runs import FAILURE, call, guarded, play
 
 if TYPE_CHECKING:
+    from loopguard.balanced.watch import Watch
     from loopguard.run import Run
 
 
@@ -125,10 +127,10 @@ def test_a_parent_that_comes_back_after_its_child_is_the_child_s_parent() -> Non
 
 def test_other_versions_are_refused() -> None:
     snapshot = dump_run(guarded())
-    newer = resealed(bytes([VERSION + 1]) + snapshot[1:-8])
 
-    with pytest.raises(InvalidSnapshot, match=f"version {VERSION + 1}; this loopguard reads version {VERSION}"):
-        restore(newer)
+    for version in (*range(VERSION), VERSION + 1):
+        with pytest.raises(InvalidSnapshot, match=f"version {version}; this loopguard reads version {VERSION}"):
+            restore(resealed(bytes([version]) + snapshot[1:-8]))
 
 
 def test_snapshots_of_other_runs_are_refused() -> None:
@@ -170,7 +172,15 @@ def balanced() -> Run:
     run = open_balanced()
     play_balanced(run, [("bash", {"command": "make"}, "!no rule to make target")] * 5)
     play_balanced(run, [("read", {"path": "a", "start_line": 1, "end_line": 9}, "some lines of text")] * 3)
+    play_balanced(run, [("grep", {"pattern": "a", "n": number}, f"{number} of 90 hits") for number in range(4)])
+    play_balanced(run, [("wait", {"seconds": 40}, "not yet")] * 4, at=[0.0, 5.0, 60.0, 130.0])
     return run
+
+
+def watch_of(run: Run) -> Watch:
+    assert isinstance(run, BalancedRun)
+    assert run._watch is not None
+    return run._watch
 
 
 @pytest.mark.parametrize("build", [looping, balanced])
@@ -194,29 +204,91 @@ def test_hostile_bytes_with_the_right_sum_restore_a_run_or_are_refused(build: An
         except InvalidSnapshot:
             refused += 1
             continue
+        if isinstance(run, BalancedRun) and run._watch is not None:
+            try:
+                run._watch.wake()
+            except ValueError:
+                refused += 1
+                continue
         with contextlib.suppress(InvalidFrame):
             play(run, times=2)
         assert engine.failures == 0
     assert refused > 1_000
 
 
+def test_a_run_whose_course_is_spoilt_begins_anew(caplog: pytest.LogCaptureFixture) -> None:
+    engine = Engine(Configuration.empty())
+    run = restore(dump_run(balanced()), engine=engine)
+    watch_of(run)._packed = b"\xff"
+
+    told = play_balanced(run, [("bash", {"command": "make"}, "!no rule to make target")] * 5)
+
+    assert told == play_balanced(open_balanced(), [("bash", {"command": "make"}, "!no rule to make target")] * 5)
+    assert engine.failures == 1
+    assert "reading what a run has done failed" in caplog.text
+
+
+def test_a_run_is_packed_once_between_two_changes() -> None:
+    run = balanced()
+    before = dump_run(run)
+    packed = watch_of(run)._packed
+
+    call_id = run.judge([Call("bash", b'{"command": "ls"}')])[0].call_id
+
+    assert packed
+    assert packed in before
+    assert packed in dump_run(run)
+    run.observe(Outcome(call_id, result=b'"a b c"'))
+    assert packed not in dump_run(run)
+    assert_equal_runs(restore(dump_run(run)), run)
+
+
+def test_a_run_that_sleeps_is_written_as_it_was_read() -> None:
+    snapshot = dump_run(balanced())
+    again = restore(snapshot)
+
+    assert watch_of(again).asleep
+    assert dump_run(again) == snapshot
+    assert watch_of(again).asleep
+
+
+def test_a_full_history_of_balanced_takes_less_than_2500_bytes() -> None:
+    run = open_balanced()
+    for number in range(30):
+        call_id = f"toolu_01A09q90qw90lq917835lq9{number:03}"
+        args = b'{"command": "grep -rn part%d src/part%d.py | head", "explanation": "to see"}' % (number, number)
+        run.judge([Call("bash", args, call_id)])
+        run.observe(Outcome(call_id, result=b'"src/part%d.py: it is built with %d others"' % (number, number * 7)))
+
+    assert len(dump_run(run)) < 2_500
+
+
 def test_readers_believe_no_length() -> None:
     out = Writer()
     out.number(2**63)
 
-    for read in ("count", "blob", "blobs", "text", "texts", "words", "optional_blob"):
+    for read in ("count", "blob", "blobs", "text", "texts", "marks", "names", "optional_blob"):
         with pytest.raises(ValueError, match="left"):
+            getattr(Reader(out.written()), read)()
+    for read in ("mark", "name"):
+        with pytest.raises(ValueError, match=r"thing .* of 0"):
             getattr(Reader(out.written()), read)()
     with pytest.raises(ValueError, match="more than 64 bits"):
         Reader(b"\xff" * 11).number()
+    with pytest.raises(ValueError, match="nothing where a thing must be"):
+        Reader(b"\1").name()
+    with pytest.raises(ValueError, match="at most 0"):
+        Reader(b"\0\1\1x").name()
 
 
 def test_values_come_back() -> None:
     out = Writer()
-    numbers, words = [0, 1, 127, 128, 2**32, 2**64 - 1], [0, -1, -(2**63), 2**63, 2**64 - 1, 7]
+    numbers, marks = [0, 1, 127, 128, 2**32, 2**64 - 1], [7, 0, 2**40 - 1, 7, 0, 7, 1]
+    names = ["toolu_1", "toolu_2", "", "é", "è", "\ud800", "toolu_1", "tool", "\0"]
     for number in numbers:
         out.number(number)
-    out.words(words)
+    out.marks(marks)
+    out.names(names)
     out.texts(["", "é", "\ud800", "\0"])
     out.optional(None)
     out.optional(0)
@@ -227,7 +299,27 @@ def test_values_come_back() -> None:
     data = Reader(out.written())
 
     assert [data.number() for _ in numbers] == numbers
-    assert data.words() == words
+    assert data.marks() == marks
+    assert data.names() == names
     assert data.texts() == ["", "é", "\ud800", "\0"]
     assert [data.optional(), data.optional(), data.optional_blob(), data.optional_blob()] == [None, 0, None, b""]
     assert (data.real(), data.flag(), data.left) == (-0.25, True, 0)
+
+
+def test_what_comes_again_takes_a_byte() -> None:
+    out = Writer()
+    names = ["toolu_01A09q90qw90lq917835lq91", "toolu_01A09q90qw90lq917835lq92"]
+    out.names(names)
+    out.marks(range(2**39, 2**39 + 40))
+    once = len(out.written())
+
+    out.names(names)
+    out.marks(range(2**39, 2**39 + 40))
+
+    # A count each, and where the first of a lane is may be far away.
+    assert len(out.written()) - once <= 1 + 2 + 1 + 40 + 2
+
+
+def test_marks_have_a_size() -> None:
+    with pytest.raises(ValueError, match="no mark"):
+        Writer().mark(2**40)
