@@ -170,6 +170,7 @@ struct Arena {
     Numbering uuids;
     Numbering ids;
     uint32_t kinds_masked = 0;
+    bool masked = false;  // masks were in force since begin(): what is theirs may have changed
     bool trace = false;
     bool binary_masked = false;
     bool text_seen = false;  // some text that is not blank stands under the key "text"
@@ -203,22 +204,27 @@ struct Arena {
 
     void begin() {
         members.shrink(0);
-        raw_keys.clear();
         listed.clear();
+        trace = false;
+        flags = 0;
+        spans = false;
+        if (!masked) return;
+        masked = false;
+        raw_keys.clear();
         spans_masked.clear();
         uuids.clear();
         ids.clear();
         kinds_masked = 0;
-        trace = false;
         binary_masked = false;
         text_seen = false;
-        flags = 0;
-        spans = false;
     }
 
     void trim() {
         if (output.capacity() > kKeptSize) output.release();
         if (scratch.capacity() > kKeptSize) scratch.release();
+        members.trim();
+        if (listed.capacity() * sizeof(Listed) > kKeptSize) std::vector<Listed>().swap(listed);
+        if (!masked) return;
         if (prepared.capacity() > kKeptSize) prepared.release();
         if (canonical.capacity() > kKeptSize) canonical.release();
         if (cells.capacity() * sizeof(Cell) > kKeptSize) std::vector<Cell>().swap(cells);
@@ -226,8 +232,6 @@ struct Arena {
         edits.trim(kKeptSize);
         uuids.trim(kKeptSize);
         ids.trim(kKeptSize);
-        members.trim();
-        if (listed.capacity() * sizeof(Listed) > kKeptSize) std::vector<Listed>().swap(listed);
     }
 };
 

@@ -57,6 +57,7 @@ inline bool write(Arena& arena, const uint8_t* data, size_t size, size_t offset,
     if (mask == 0 && (rules == nullptr || rules->masks() == 0)) {
         return write_document<false>(arena, data, size, offset, mask, rules, spans);
     }
+    arena.masked = true;
     if (!write_document<true>(arena, data, size, offset, mask, rules, spans)) return false;
     if (!arena.binary_masked || arena.text_seen) return true;
     // With no text beside it, a payload is all there is to compare.
