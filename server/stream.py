@@ -133,6 +133,8 @@ class Stream:
 
     async def _abort(self, end: StreamEnd) -> None:
         self._tally.refusals[end.reason.value] += 1
+        # A write that is done has yet to tell gRPC so, which would else begin the answer a second time.
+        self._writing.over()
         # The client may have gone meanwhile; else this is how gRPC says that the stream has been ended as asked.
         with contextlib.suppress(grpc.aio.BaseError):
             await abort(self._context, end)
