@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 import ssl
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -16,6 +17,22 @@ if TYPE_CHECKING:
 
 _EXPIRED: Final = 10
 _KEY = "loopguard.server.tlsCertificate"
+#: What a file in PEM has to hold.
+_CERTIFICATE: Final = b"CERTIFICATE-----"
+_PRIVATE_KEY: Final = b"PRIVATE KEY-----"
+_PEM: Final = re.compile(rb"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", re.DOTALL)
+#: How the public key of a certificate begins whose kind gRPC's TLS does not speak, though Python's does.
+_UNSPOKEN: Final = {
+    "Ed25519": bytes.fromhex("300506032b6570032100"),
+    "Ed448": bytes.fromhex("300506032b6571033a00"),
+}
+#: What the TLS library says -> what it means.
+_WORDS: Final = {
+    "": "what stands between the lines of PEM can't be read",
+    "NO_CERTIFICATE_ASSIGNED": "the key is not the certificate's",
+    "KEY_VALUES_MISMATCH": "the key is not the certificate's",
+    "EE_KEY_TOO_SMALL": "the key is too short",
+}
 
 
 class Certificate:
@@ -32,20 +49,23 @@ class Certificate:
         certificate, key, authority = settings.tls_certificate, settings.tls_key, settings.tls_client_ca
         assert certificate is not None
         assert key is not None
+        chain, secret = _read(certificate, _CERTIFICATE), _read(key, _PRIVATE_KEY)
+        trusted = _read(authority, _CERTIFICATE) if authority else None
+        if b"ENCRYPTED" in secret:
+            raise InvalidConfig(_KEY, f"{key}: the key is encrypted; the service needs it without a passphrase")
         try:
             expires_at = _expiry_of(certificate, key)
             if authority:
                 ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_verify_locations(authority)
-            chain, secret = Path(certificate).read_bytes(), Path(key).read_bytes()
-            trusted = Path(authority).read_bytes() if authority else None
         except ssl.SSLCertVerificationError as mistake:
             said = "has expired" if mistake.verify_code == _EXPIRED else f"is refused: {mistake.verify_message}"
             raise InvalidConfig(_KEY, f"the certificate {certificate} {said}") from None
         except ssl.SSLError as mistake:
             files = ", ".join(filter(None, (certificate, key, authority)))
-            raise InvalidConfig(_KEY, f"TLS with {files}: {mistake.reason or mistake}") from None
-        except OSError as mistake:
-            raise InvalidConfig(_KEY, f"{mistake.filename or certificate}: {mistake.strerror}") from None
+            raise InvalidConfig(_KEY, f"TLS with {files}: {_WORDS.get(mistake.reason or '', mistake.reason)}") from None
+        except (OSError, ValueError) as mistake:
+            raise InvalidConfig(_KEY, f"{certificate}: {mistake}") from None
+        _check_kind(certificate, chain)
         return cls(chain, secret, trusted, expires_at)
 
     def to_message(self) -> dict[str, Any]:
@@ -60,6 +80,26 @@ class Certificate:
         assert chain is not None
         assert key is not None
         return cls(chain, key, authority, told["expires_at"])
+
+
+def _read(path: str, wanted: bytes) -> bytes:
+    try:
+        data = Path(path).read_bytes()
+    except OSError as mistake:
+        raise InvalidConfig(_KEY, f"{path}: {mistake.strerror}") from None
+    if wanted not in data:
+        what = wanted.decode().rstrip("-").lower()
+        raise InvalidConfig(_KEY, f"{path}: there is no {what} in PEM in it")
+    return data
+
+
+def _check_kind(path: str, chain: bytes) -> None:
+    """Raise `InvalidConfig` for a key that gRPC would not sign with: it would listen, and nobody would get in."""
+    first = _PEM.search(chain)
+    der = ssl.PEM_cert_to_DER_cert(first[0].decode()) if first else b""
+    for kind, beginning in _UNSPOKEN.items():
+        if beginning in der:
+            raise InvalidConfig(_KEY, f"{path}: gRPC does not speak {kind}; take a key of RSA or ECDSA (P-256)")
 
 
 def _expiry_of(certificate: str, key: str) -> float:

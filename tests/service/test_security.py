@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING, Any
 import grpc
 import grpc.aio
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from loopguard.server.certificates import Certificate
 from loopguard.server.settings import Settings
@@ -154,6 +158,47 @@ async def test_a_bad_certificate_leaves_the_last_good_one_in_use(
         assert [record.message for record in caplog.records if record.levelname == "ERROR"] == ["reload failed"]
         async with authority.channel(named(server)) as channel:
             await one_run(channel)
+
+
+def test_certificates_that_can_not_be_used_are_refused_in_plain_words(authority: Authority, tmp_path: Path) -> None:
+    files = authority.write() | authority.write_client_ca()
+    (tmp_path / "bad").mkdir()
+    empty, folder, cut, locked = (tmp_path / "bad" / name for name in ("empty", "folder", "cut", "locked"))
+    empty.touch()
+    folder.mkdir()
+    cut.write_text("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
+    locked.write_text("-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n")
+    certificate, key = ed25519_pair(tmp_path / "bad")
+    for changed, message in [
+        ({"tls_certificate": empty}, f"{empty}: there is no certificate in PEM in it"),
+        ({"tls_key": files["tls_certificate"]}, "server.pem: there is no private key in PEM in it"),
+        ({"tls_key": locked}, f"{locked}: the key is encrypted"),
+        ({"tls_client_ca": folder}, f"{folder}: Is a directory"),
+        ({"tls_client_ca": files["tls_key"]}, "server.key: there is no certificate in PEM in it"),
+        ({"tls_certificate": cut}, "what stands between the lines of PEM can't be read"),
+        ({"tls_key": key}, "the key is not the certificate's"),
+        # It would listen, and nobody would get in.
+        ({"tls_certificate": certificate, "tls_key": key}, f"{certificate}: gRPC does not speak Ed25519"),
+    ]:
+        with pytest.raises(InvalidConfig) as mistake:
+            Certificate.load(settings(**files | {name: str(path) for name, path in changed.items()}))
+        assert message in str(mistake.value)
+
+
+def ed25519_pair(folder: Path) -> tuple[Path, Path]:
+    key = Ed25519PrivateKey.generate()
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.datetime.now(datetime.UTC)
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .sign(key, None)
+    )
+    paths = folder / "ed25519.pem", folder / "ed25519.key"
+    paths[0].write_bytes(certificate.public_bytes(Encoding.PEM))
+    paths[1].write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    return paths
 
 
 def test_how_long_a_certificate_is_good_is_known(authority: Authority) -> None:
