@@ -184,49 +184,67 @@ inline bool acknowledges(View low) noexcept {
     return blank != View::npos && low.find(' ', blank + 1) == View::npos && is_one_of(first, STARTS_OF_ACKNOWLEDGEMENTS);
 }
 
-// Whether one of eight bytes is a digit.
-inline bool has_digit(std::uint64_t word) noexcept {
+// Marks, in the highest bit of their bytes, digits among eight bytes; the first mark is exact, later ones may be none.
+inline std::uint64_t mark_digits(std::uint64_t word) noexcept {
     constexpr std::uint64_t ONES = 0x0101010101010101ULL;
     const std::uint64_t turned = word ^ (ONES * 0x30);
     const std::uint64_t others = (((turned & (ONES * 0x7F)) + ONES * 6) | turned) & (ONES * 0xF0);
-    return ((others - ONES) & ~others & (ONES * 0x80)) != 0;
+    return (others - ONES) & ~others & (ONES * 0x80);
 }
 
-// A line with `#` for each run of digits and each opaque word; it lives in `out`, which only grows, since growing fills.
-inline View without_digits(View line, std::string& out) {
+// Where the next digit is, or the end.
+inline std::size_t find_digit(View line, std::size_t at) noexcept {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    for (; at + 8 <= line.size(); at += 8) {
+        std::uint64_t word;
+        std::memcpy(&word, line.data() + at, 8);
+        const std::uint64_t marks = mark_digits(word);
+        if (marks != 0) return at + static_cast<std::size_t>(__builtin_ctzll(marks) >> 3);
+    }
+#endif
+    while (at < line.size() && !is_digit(line[at])) ++at;
+    return at;
+}
+
+inline bool is_name(char c) noexcept { return (class_of(c) & (DIGIT | LETTER)) != 0 || c == '_' || c == '-'; }
+
+// A line with `#` for each run of digits and each opaque word, the first digit being at `digit`; it lives in `out`, which
+// only grows, since growing fills.
+inline View without_digits(View line, std::size_t digit, std::string& out) {
     if (out.size() < line.size() + 8) out.resize(line.size() + 8);
     char* to = out.data();
-    for (std::size_t at = 0; at < line.size();) {
-        if (at + 8 <= line.size()) {
-            std::uint64_t word;
-            std::memcpy(&word, line.data() + at, 8);
-            if (!has_digit(word)) {
-                std::memcpy(to, &word, 8);
-                to += 8;
-                at += 8;
-                continue;
-            }
+    std::size_t at = 0;
+    for (; digit < line.size(); digit = find_digit(line, at)) {
+        std::memcpy(to, line.data() + at, digit - at);
+        to += digit - at;
+        at = digit;
+        while (at < line.size() && is_digit(line[at])) ++at;
+        const bool alone = (digit == 0 || !is_name(line[digit - 1])) && (at == line.size() || !is_name(line[at]));
+        if (alone) {
+            *to++ = '#';
+            continue;
         }
-        while (at < line.size() && !is_digit(line[at])) *to++ = line[at++];
-        if (at == line.size()) break;
         // What stands in the word before its first digit was taken as it is.
-        std::size_t begin = at;
-        while (begin > 0 && (is_letter(line[begin - 1]) || line[begin - 1] == '_' || line[begin - 1] == '-')) --begin;
+        std::size_t begin = digit;
+        while (begin > 0 && is_name(line[begin - 1]) && !is_digit(line[begin - 1])) --begin;
         bool opaque = false;
         const std::size_t end = word_end(line, begin, opaque);
         if (opaque) {
-            to -= at - begin;
+            to -= digit - begin;
             *to++ = '#';
             at = end;
             continue;
         }
-        for (bool digit = false; at < end; ++at) {
+        bool before = false;
+        for (at = digit; at < end; ++at) {
             const bool number = is_digit(line[at]);
             *to = number ? '#' : line[at];
-            to += !(number & digit);
-            digit = number;
+            to += !(number & before);
+            before = number;
         }
     }
+    std::memcpy(to, line.data() + at, line.size() - at);
+    to += line.size() - at;
     return {out.data(), static_cast<std::size_t>(to - out.data())};
 }
 
@@ -351,8 +369,13 @@ inline void describe_text(View text, Told told, bool coded, long code, bool shel
         own.lines.push_back(line);
         const View steady = unsteady ? steady_line(line, own.line) : line;
         if (steady.data() != line.data()) facts.flags |= LOOSE;
-        facts.bag += hash(steady, K0);
-        if (is_long) own.set.push_back(hash(without_digits(line, own.without), K1));
+        const std::uint64_t hashed = hash<true>(steady, K0);
+        facts.bag += hashed;
+        if (!is_long) continue;
+        const std::size_t digit = find_digit(line, 0);
+        // Without digits it need not be read again.
+        const bool plain = digit == line.size() && steady.data() == line.data();
+        own.set.push_back(plain ? mix(hashed, K1) : hash<true>(without_digits(line, digit, own.without), K1));
     }
     if (is_clock(body)) {
         facts.bag = K2;
