@@ -19,8 +19,9 @@ from loopguard._prints cimport (
     open_call, report_plain,
 )
 from loopguard._wire cimport (
-    AT, CALLS, FIRST, OUTCOME, SECOND, SECOND_NUMBER, SEQ, THIRD, Span, allowed_call_body, allowed_outcome_body,
-    put_numbers, put_varint, read_duration, read_span, read_varint, size_of_numbers, span_of, to_text, varint_size,
+    AT, CALLS, DELIMITED, FIFTH, FIRST, FOURTH, OUTCOME, SECOND, SECOND_NUMBER, SEQ, THIRD, Span, allowed_call_body,
+    allowed_outcome_body, put_numbers, put_varint, read_duration, read_span, read_varint, size_of_numbers, span_of,
+    to_text, varint_size,
 )
 
 cdef extern from "Python.h":
@@ -32,6 +33,7 @@ cdef extern from "Python.h":
 cdef enum:
     # The number of `loopguard.v1.Status` OK; 0 is none.
     OK = 1
+    DIGEST_BYTES = 16
     # What a tag and a number take at most.
     HEAD_BYTES = 11
     # Longer ids are left to the long way, which knows how long one may be.
@@ -39,12 +41,14 @@ cdef enum:
 
 
 cdef struct Plain:
-    # A batch of one call with arguments, or an outcome that says nothing but its result.
+    # A batch of one call with arguments, or an outcome that says nothing but its result; either as JSON or as a digest.
     uint64_t seq
     bint asks
     Span call_id
     Span tool
     Span json
+    Span digest
+    Span action
 
 
 cdef inline bint read_call(Span* span, Plain* plain) noexcept nogil:
@@ -53,7 +57,7 @@ cdef inline bint read_call(Span* span, Plain* plain) noexcept nogil:
     while span.at < span.end:
         tag = span.at[0]
         span.at += 1
-        if (tag != FIRST and tag != SECOND and tag != THIRD) or seen & (1u << (tag >> 3)):
+        if tag & 7 != DELIMITED or tag < FIRST or tag > FIFTH or seen & (1u << (tag >> 3)):
             return False
         seen |= 1u << (tag >> 3)
         if not read_span(span, &inner):
@@ -62,9 +66,21 @@ cdef inline bint read_call(Span* span, Plain* plain) noexcept nogil:
             plain.call_id = inner
         elif tag == SECOND:
             plain.tool = inner
-        else:
+        elif tag == THIRD:
             plain.json = inner
-    return True
+        elif tag == FOURTH:
+            plain.digest = inner
+        else:
+            plain.action = inner
+    # Without a digest it is the arguments that tell the action.
+    return is_one(plain, seen) and (plain.action.at == plain.action.end or plain.json.at == plain.json.end)
+
+
+cdef inline bint is_one(Plain* plain, unsigned seen) noexcept nogil:
+    """Tell whether there is JSON or a digest, and not both."""
+    if seen & 8 and seen & 16:
+        return False
+    return plain.json.at < plain.json.end or plain.digest.end - plain.digest.at == DIGEST_BYTES
 
 
 cdef inline bint read_batch(Span* span, Plain* plain) noexcept nogil:
@@ -82,20 +98,22 @@ cdef inline bint read_outcome(Span* span, Plain* plain) noexcept nogil:
     while span.at < span.end:
         tag = span.at[0]
         span.at += 1
-        if tag > THIRD or seen & (1u << (tag >> 3)):
+        if tag > FOURTH or seen & (1u << (tag >> 3)):
             return False
         seen |= 1u << (tag >> 3)
         if tag == SECOND_NUMBER:
             if not read_varint(span, &status) or status > OK:
                 return False
-        elif (tag == FIRST or tag == THIRD) and read_span(span, &inner):
+        elif (tag == FIRST or tag == THIRD or tag == FOURTH) and read_span(span, &inner):
             if tag == FIRST:
                 plain.call_id = inner
-            else:
+            elif tag == THIRD:
                 plain.json = inner
+            else:
+                plain.digest = inner
         else:
             return False
-    return True
+    return is_one(plain, seen)
 
 
 cdef bint read_plain(Span span, Plain* plain) noexcept nogil:
@@ -105,7 +123,7 @@ cdef bint read_plain(Span span, Plain* plain) noexcept nogil:
     cdef unsigned tag
     cdef bint has_seq = False, has_at = False, has_frame = False
     plain.seq = 0
-    plain.call_id = plain.tool = plain.json = Span(span.at, span.at)
+    plain.call_id = plain.tool = plain.json = plain.digest = plain.action = Span(span.at, span.at)
     while span.at < span.end:
         tag = span.at[0]
         span.at += 1
@@ -127,7 +145,7 @@ cdef bint read_plain(Span span, Plain* plain) noexcept nogil:
                 return False
         else:
             return False
-    return has_frame and plain.json.at < plain.json.end
+    return has_frame
 
 
 @cython.final
@@ -380,7 +398,10 @@ cdef class ShortWay:
         if reader is None or plain.call_id.end - plain.call_id.at > SHORT_BYTES:
             return None
         given = to_text(&plain.call_id)
-        call = reader.read(plain.json.at, plain.json.end - plain.json.at)
+        if plain.json.at < plain.json.end:
+            call = reader.read(plain.json.at, plain.json.end - plain.json.at)
+        else:
+            call = reader.made(digest_of(plain), to_text(&plain.action), 0)
         if call is None:
             return None
         call_id = may_admit(run, given, call)
@@ -405,11 +426,18 @@ cdef class ShortWay:
         reader = run._readers.outcomes.get((call.print.tool, call.print.action))
         if reader is None:
             return None
-        printed = reader.read(plain.json.at, plain.json.end - plain.json.at)
+        if plain.json.at < plain.json.end:
+            printed = reader.read(plain.json.at, plain.json.end - plain.json.at)
+        else:
+            printed = reader.read_digest(digest_of(plain))
         if printed is None:
             return None
         body = allowed_outcome_body(call_id)
         return body if report_plain(run, call_id, call, printed) else None
+
+
+cdef inline bytes digest_of(Plain* plain):
+    return PyBytes_FromStringAndSize(<const char*>plain.digest.at, DIGEST_BYTES)
 
 
 cdef bint outline(Span span, list names, vector[Span]& parts) except -1:

@@ -41,6 +41,7 @@ cdef class CallReader:
     cdef frozenset send_actions
     cdef Names dropped
     cdef CallPrint read(self, const uint8_t* data, Py_ssize_t size)
+    cdef CallPrint made(self, bytes digest, str action, int flags)
 
 
 cdef class OutcomeReader:
@@ -50,6 +51,7 @@ cdef class OutcomeReader:
     cdef tuple shaped
     cdef tuple plain
     cdef OutcomePrint read(self, const uint8_t* data, Py_ssize_t size)
+    cdef OutcomePrint read_digest(self, bytes digest)
 
 
 cdef class Readers:

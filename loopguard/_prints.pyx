@@ -30,6 +30,8 @@ cdef enum:
     # How many calls may be open, as in `loopguard.calls`.
     OPEN_CALLS = 1024
     DONE = 1
+    # What stands before an outcome that was sent as a digest, as in `loopguard.fingerprints.short_way`.
+    DIGEST_TAG = 2
     # Places of a result's parts, as `_core.read_result` returns them.
     WHOLE = 1
     DETAILS = 4
@@ -263,6 +265,9 @@ cdef class CallReader:
                 digest = digest_bytes(data, size, native.kOpaqueSeed)
         finally:
             native.return_arena(arena)
+        return self.made(digest, action, flags)
+
+    cdef CallPrint made(self, bytes digest, str action, int flags):
         cdef CallPrint made = CallPrint.__new__(CallPrint)
         made.tool = self.tool
         made.digest = digest
@@ -362,6 +367,16 @@ cdef class OutcomeReader:
             return judge(self, arena[0])
         finally:
             native.return_arena(arena)
+
+    cdef OutcomePrint read_digest(self, bytes digest):
+        """Return the print of an outcome that was sent as this digest."""
+        cdef bytes text = b'%c["%b"]' % (DIGEST_TAG, digest.hex().encode())
+        cdef OutcomePrint made = OutcomePrint.__new__(OutcomePrint)
+        made.kind = self.done
+        made.digest = digest_bytes(<const uint8_t*>PyBytes_AS_STRING(text), PyBytes_GET_SIZE(text), 0)
+        made.missing_tool = ""
+        made.stripped = made.moving = ()
+        return made
 
 
 cdef OutcomePrint judge(OutcomeReader reader, native.Arena& arena):

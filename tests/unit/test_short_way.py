@@ -48,12 +48,17 @@ odd = st.builds(
 others = st.sampled_from(
     [
         CallBatch([Call("exec", args_digest=DIGEST)]),
+        CallBatch([Call("process", args_digest=DIGEST[::-1], action="poll")]),
+        CallBatch([Call("message", args_digest=DIGEST[::-1], action="send", call_id="x")]),
+        CallBatch([Call("exec", b"{}", action="poll")]),
         Outcome(result_digest=DIGEST),
+        Outcome("x", Status.OK, result_digest=DIGEST[::-1]),
+        Outcome("x", Status.ERROR, result_digest=DIGEST),
         Signal.USER_MESSAGE,
         Signal.COMPACTION_RETRY,
     ]
 )
-frames = asked | asked | told | told | told | odd | others
+frames = asked | asked | told | told | told | odd | others | others
 
 
 class Silent:
