@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 
-from loopguard.balanced.watch import Asked, Watch
+from loopguard.balanced.watch import LATEST_TURN, Asked, Watch
 from loopguard.calls import LIMIT, OpenCall, number_calls
 from loopguard.errors import InvalidFrame, Reason
 from loopguard.fingerprints import Kind
@@ -66,7 +66,7 @@ class BalancedRun(Run):
     def unpack(self, data: Reader) -> None:
         """Take over in an empty run what was packed, behind its lineage. Raises `ValueError`."""
         self._unpack_shared(data)
-        self._turn = data.number()
+        self._turn = data.small(LATEST_TURN)
         self._asked = OrderedDict((data.name(), Asked.unpack(data)) for _ in range(data.count()))
         if self._watch is not None:
             self._watch.unpack(data)

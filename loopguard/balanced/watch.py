@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from loopguard._facts import CallFacts
 from loopguard._pack import Reader, Writer
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from loopguard._facts import OutcomeFacts
     from loopguard.course.lineage import Lineage
     from loopguard.detectors.balanced import Limits
+
+
+#: No number of a response in a snapshot is larger; counters go on from it for ever.
+LATEST_TURN: Final = 1 << 56
 
 
 class Asked:
@@ -43,7 +47,8 @@ class Asked:
     @classmethod
     def unpack(cls, data: Reader) -> Asked:
         """Read one that was packed."""
-        call, digest, turn, timed, at = CallFacts.unpack(data), data.blob(), data.number(), data.flag(), data.real()
+        call, digest, turn = CallFacts.unpack(data), data.blob(), data.small(LATEST_TURN)
+        timed, at = data.flag(), data.real()
         made = cls(call, digest, turn, at if timed else None)
         made.told = data.flag()
         return made
@@ -93,12 +98,14 @@ class Watch:
         packed, self.asleep = self._packed, False
         if packed is None:
             return
-        data, course, register = Reader(packed), Course(), Register()
-        self._packed = None
-        course.unpack(data)
-        register.unpack(data)
-        data.finish()
-        self._course, self._register, self._packed = course, register, packed
+        data = Reader(packed)
+        try:
+            self._course.unpack(data)
+            self._register.unpack(data)
+            data.finish()
+        except ValueError:
+            self._course, self._register, self._packed = Course(), Register(), None
+            raise
 
     def ask(self, call: CallFacts) -> tuple[Standing, bool] | None:
         """Return what stands against a call about to run, and whether it stops it. Changes nothing."""

@@ -40,6 +40,8 @@ LIKENESS: Final = 0.5
 _SETTLED_STRETCH: Final = 3
 #: A text, in bytes: what volatile parts it has are beside the point.
 _TEXT: Final = 100
+#: No number of a step or a stretch is larger; counters go on from it for ever.
+_LATEST: Final = 1 << 56
 #: How many failed calls of a stretch are remembered, and how many that answered what was known.
 _FAILED: Final = 64
 _VARYING: Final = 64
@@ -134,10 +136,10 @@ class Course:
 
     def unpack(self, data: Reader) -> None:
         """Take over in an empty course what was packed. Raises `ValueError`."""
-        self._step = data.number() - 1
-        self._stretch, self._changes, self._moves = data.number(), data.number(), data.number()
-        self._since_news = data.number()
-        self._news_step, self._change_step, self._move_step = (data.number() - 1 for _ in range(3))
+        self._step = data.small(_LATEST) - 1
+        self._stretch, self._changes, self._moves = (data.small(_LATEST) for _ in range(3))
+        self._since_news = data.small(_LATEST)
+        self._news_step, self._change_step, self._move_step = (data.small(_LATEST) - 1 for _ in range(3))
         self._tallies.unpack(data, max(self._step, 0))
         self._rounds.unpack(data)
         self._novelty.unpack(data)

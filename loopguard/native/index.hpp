@@ -58,7 +58,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t LEAST = 16, FOLD = 4;
+    static constexpr std::size_t LEAST = 16;
 
     std::size_t mask() const noexcept { return slots_.size() - 1; }
     std::size_t next(std::size_t slot) const noexcept { return (slot + 1) & mask(); }
@@ -72,7 +72,7 @@ private:
 
     template <class At>
     void grow(const At& at) {
-        std::vector<std::uint32_t> old(slots_.empty() ? LEAST : FOLD * slots_.size(), NONE);
+        std::vector<std::uint32_t> old(slots_.empty() ? LEAST : 2 * slots_.size(), NONE);
         old.swap(slots_);
         for (const std::uint32_t place : old) {
             if (place != NONE) settle(place, at(place));

@@ -12,6 +12,7 @@ import xxhash
 from loopguard._pack import Reader, Writer
 from loopguard.balanced.run import BalancedRun
 from loopguard.config import Configuration
+from loopguard.course import Course
 from loopguard.engine import Engine
 from loopguard.errors import InvalidFrame, InvalidSnapshot
 from loopguard.model import Call, CallBatch, Mode, Outcome, RunOpen
@@ -226,6 +227,16 @@ def test_a_run_whose_course_is_spoilt_begins_anew(caplog: pytest.LogCaptureFixtu
     assert told == play_balanced(open_balanced(), [("bash", {"command": "make"}, "!no rule to make target")] * 5)
     assert engine.failures == 1
     assert "reading what a run has done failed" in caplog.text
+
+
+@pytest.mark.parametrize("place", range(8))
+def test_a_course_believes_no_number_that_it_could_not_go_on_from(place: int) -> None:
+    out = Writer()
+    for number in range(8):
+        out.number(2**60 if number == place else number)
+
+    with pytest.raises(ValueError, match="where at most"):
+        Course().unpack(Reader(out.written()))
 
 
 def test_a_run_is_packed_once_between_two_changes() -> None:
