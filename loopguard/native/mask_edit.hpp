@@ -103,26 +103,22 @@ public:
 // Placeholders are numbered by first occurrence within a document, so that two ids never become the same text.
 class Numbering {
 public:
+    // In lower case: only letters, digits and dashes may be folded, since a letter's bit does it.
     uint32_t number(const uint8_t* text, size_t size, bool fold_case) {
-        const size_t offset = texts_.size();
-        texts_.insert(texts_.end(), text, text + size);
-        uint8_t* const own = texts_.data() + offset;
-        if (fold_case) {
-            for (size_t i = 0; i < size; ++i) own[i] |= 0x20;
-        }
+        const uint64_t lower = fold_case ? 0x2020202020202020u : 0;
         if (2 * (known_.size() + 1) > slots_.size()) spread(slots_.empty() ? 64 : slots_.size() * 2);
-        const uint64_t hash = hash_of(own, size);
+        const uint64_t hash = hash_of(text, size, lower);
         for (size_t at = hash & (slots_.size() - 1);; at = (at + 1) & (slots_.size() - 1)) {
             const uint32_t number = slots_[at];
             if (number == 0) {
-                known_.push_back({hash, offset, size});
+                known_.push_back({hash, texts_.size(), size});
+                texts_.insert(texts_.end(), text, text + size);
+                uint8_t* const own = texts_.data() + known_.back().offset;
+                for (size_t i = 0; fold_case && i < size; ++i) own[i] |= 0x20;
                 return slots_[at] = static_cast<uint32_t>(known_.size());
             }
             const Known& known = known_[number - 1];
-            if (known.hash == hash && known.size == size && std::memcmp(texts_.data() + known.offset, own, size) == 0) {
-                texts_.resize(offset);
-                return number;
-            }
+            if (known.hash == hash && known.size == size && equals(texts_.data() + known.offset, text, size, fold_case)) return number;
         }
     }
     void clear() {
@@ -150,14 +146,21 @@ private:
         return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
     }
 
+    static bool equals(const uint8_t* known, const uint8_t* text, size_t size, bool fold_case) {
+        if (!fold_case) return std::memcmp(known, text, size) == 0;
+        size_t same = 0;
+        while (same < size && known[same] == (text[same] | 0x20)) ++same;
+        return same == size;
+    }
+
     // Folded products of 128 bits, begun at an address that nobody outside knows, so that nobody can choose ids that collide.
-    uint64_t hash_of(const uint8_t* text, size_t size) const {
+    uint64_t hash_of(const uint8_t* text, size_t size, uint64_t lower) const {
         uint64_t hash = fold(reinterpret_cast<uintptr_t>(this) ^ 0x9E3779B97F4A7C15u, size);
         uint64_t word = 0;
         size_t at = 0;
         for (; size - at > 8; at += 8) {
             std::memcpy(&word, text + at, 8);
-            hash = fold(hash, word);
+            hash = fold(hash, word | lower);
         }
         word = 0;
         if (size >= 8) {
@@ -165,7 +168,7 @@ private:
         } else {
             for (; at < size; ++at) word = word << 8 | text[at];
         }
-        return fold(hash, word);
+        return fold(hash, word | lower);
     }
 
     // A slot that is taken, the text's own or one behind it: asked once for each text, that finds all of them.

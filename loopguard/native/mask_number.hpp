@@ -63,7 +63,7 @@ public:
     }
 
 private:
-    bool timestamp(size_t place, size_t digits_end, uint32_t asks) {
+    [[gnu::noinline]] bool timestamp(size_t place, size_t digits_end, uint32_t asks) {
         size_t start = place;
         bool clock = false;
         size_t end = place;
@@ -82,7 +82,7 @@ private:
     }
 
     // A number with a label before it.
-    bool labelled(size_t place, size_t end, uint32_t asks) {
+    [[gnu::noinline]] bool labelled(size_t place, size_t end, uint32_t asks) {
         const Word label(text_, text_.label_end(place));
         if ((asks & kAskProcess) && ((label.roles & kSaysProcess) || ((label.roles & kMaySayProcess) && !is_counted(end)))) {
             add(place, end, kProcessId);
@@ -135,7 +135,7 @@ private:
         return (text_.has(end, " of ") && is_digit(text_.at(end + 4))) || (text_.at(end) == '/' && is_digit(text_.at(end + 1)));
     }
 
-    bool process_id(size_t place, size_t end) {
+    [[gnu::noinline]] bool process_id(size_t place, size_t end) {
         const uint8_t previous = text_.before(place);
         bool found = false;
         if (previous == '[') {
@@ -161,7 +161,7 @@ private:
         return start == 1 || text_.at(start - 2) == '\n';
     }
 
-    bool notebook(size_t place, size_t end) {
+    [[gnu::noinline]] bool notebook(size_t place, size_t end) {
         const uint8_t previous = text_.before(place);
         bool found = false;
         if (previous == '[' && text_.at(end) == ']') {
@@ -178,7 +178,7 @@ private:
         return found;
     }
 
-    bool address(size_t place) {
+    [[gnu::noinline]] bool address(size_t place) {
         if (text_.at(place) != '0') return false;
         const size_t end = text_.skip_hex(place + 2);
         const size_t digits = end - place - 2;
@@ -201,7 +201,7 @@ private:
     }
 
     // [00:01<00:04,  1.25s/it]
-    bool bar(size_t place) {
+    [[gnu::noinline]] bool bar(size_t place) {
         const auto span = [this](size_t at) {
             size_t digits = text_.digits(at, 3);
             if (digits < 1 || digits > 3) return at;
@@ -223,7 +223,7 @@ private:
     }
 
     // Elapsed: 00:01:02; and behind a speed, eta 00:05.
-    bool counted(size_t place, uint32_t asks) {
+    [[gnu::noinline]] bool counted(size_t place, uint32_t asks) {
         const Word label(text_, text_.label_end(place));
         size_t end = text_.clock_end(place, false);
         if ((asks & kAskElapsed) && end > place && !is_word(text_.at(end)) && (label.roles & kCountsUp)) {
@@ -240,7 +240,7 @@ private:
         return true;
     }
 
-    bool rate(size_t place) {
+    [[gnu::noinline]] bool rate(size_t place) {
         size_t end = text_.skip_gap(text_.number_end(place));
         if (!is_letter(text_.at(end))) return false;
         if (text_.has(end, "it/s") || text_.has(end, "s/it")) {
@@ -260,7 +260,7 @@ private:
         return true;
     }
 
-    bool duration(size_t place, uint32_t asks) {
+    [[gnu::noinline]] bool duration(size_t place, uint32_t asks) {
         const uint8_t previous = text_.before(place);
         const Duration found = read_duration(text_, place);
         const size_t end = found.end;

@@ -110,7 +110,8 @@ private:
     }
 
     size_t component_end(size_t place) const {
-        while (is_word(text_.at(place)) || is_any(text_.at(place), ".-+")) ++place;
+        place = text_.skip_word(place);
+        while (is_any(text_.at(place), ".-+")) place = text_.skip_word(place + 1);
         return place;
     }
 
@@ -128,23 +129,31 @@ private:
         return PlainName(text_.data() + name, end - name).is_cursor();
     }
 
+    // Masks what stands before a name's random part as a look at the masked text would: /tmp/ipython-input-7-<tmp>.
+    [[gnu::noinline]] void numbers(size_t start, size_t end) {
+        for (size_t at = start; at < end; ++at) {
+            if (at < resume_ || !is_digit(text_.at(at)) || is_word(text_.before(at))) continue;
+            const uint32_t asks = asks_of_number(text_.data() + at, asks_of(mask_));
+            if (asks != 0) at_number(at, asks);
+        }
+    }
+
     // Masks the random part of a path's component, if it has one.
     void component(size_t start) {
         const size_t end = component_end(start);
         for (size_t at = start; (mask_ & kUuid) && at + 36 <= end; ++at) {
             if (is_uuid(at)) return;
         }
+        constexpr size_t kLongestExtension = 4;
         size_t stem = end;
-        while (stem > start && is_letter(text_.before(stem))) --stem;
-        const bool extension = end - stem >= 1 && end - stem <= 4 && stem > start && text_.before(stem) == '.';
+        while (stem > start && end - stem <= kLongestExtension && is_letter(text_.before(stem))) --stem;
+        const bool extension = end - stem >= 1 && end - stem <= kLongestExtension && stem > start && text_.before(stem) == '.';
         stem = extension ? stem - 1 : end;
         size_t from = start;
         bool random = false;
         if (text_.has(start, "tmp")) {
             from = start + (text_.at(start + 3) == '.' ? 4 : 3);
-            size_t run = from;
-            while (run < stem && is_word(text_.at(run))) ++run;
-            random = run == stem && run >= from + 6;
+            random = text_.skip_word(from) >= stem && stem >= from + 6;
         } else if (text_.has(start, "ipykernel_")) {
             from = start + 10;
             random = from < stem && text_.skip_digits(from) == stem;
@@ -159,6 +168,7 @@ private:
             }
             from = cut;
             random = looks_random(from, stem);
+            if (random) numbers(start, from);
         }
         if (!random) return;
         add(from, stem, kTempPath);

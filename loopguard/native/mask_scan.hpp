@@ -100,10 +100,12 @@ inline constexpr uint8_t kAllButFirst[Block::kSize + 1] = {
 // Writes a block whose escapes, begun at `backslashes`, all are of the plain kind that text has: line ends, tabs and quotes.
 // `parted` is 1 if its first byte is such an escape's letter. False if there is another.
 inline bool put_plain_escapes(const Block& block, const uint8_t* in, uint8_t* out, uint32_t backslashes, uint32_t parted) {
-    const uint32_t letters = backslashes << 1 | parted;
-    if ((letters & (backslashes | ~block.any_of('n', '"', 't'))) != 0) return false;
     // By the lower half of the letter.
+    const __m256i plain = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 0, '"', 0, 't', 0, 0, 0, 0, 0, 0, 0, 0, 0, 'n', 0));
     const __m256i characters = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 0, '"', 0, '\t', 0, 0, 0, 0, 0, 0, 0, 0, 0, '\n', 0));
+    const __m256i is_plain = _mm256_cmpeq_epi8(_mm256_shuffle_epi8(plain, block.bytes), block.bytes);
+    const uint32_t letters = backslashes << 1 | parted;
+    if ((letters & ~static_cast<uint32_t>(_mm256_movemask_epi8(is_plain))) != 0) return false;
     const __m256i backslash = _mm256_set1_epi8('\\');
     const __m256i first = _mm256_shuffle_epi8(characters, Block::load(in + 1).bytes);
     const __m256i second = _mm256_shuffle_epi8(characters, block.bytes);
@@ -124,6 +126,9 @@ inline bool put_plain_escapes(const Block& block, const uint8_t*, uint8_t* out, 
 
 #endif
 
+// Out of line, so that what nearly all blocks do without is not done for all of them.
+[[gnu::noinline]] inline uint32_t bits_below(unsigned count) { return (uint32_t{1} << count) - 1; }
+
 // Makes the text that masks read of canonical text, as long as it, but for `cuts` where it is cleaned of terminal control.
 // `out` has room for a block more. Returns the size; `kReplay` if cleaning takes a Screen.
 constexpr size_t kReplay = ~size_t{0};
@@ -132,10 +137,11 @@ inline size_t prepare_text(const uint8_t* in, const uint8_t* end, uint8_t* out, 
     const uint8_t* const text = in;
     uint8_t* const start = out;
     uint32_t parted = 0;  // 1 if the block before ends with an escape's backslash
+    const uint8_t* const last_block = end - Block::kSize;
     while (in < end) {
         const Block block = Block::load(in);
         uint32_t backslashes = block.equal('\\');
-        if (__builtin_expect(end - in < Block::kSize, 0)) backslashes &= (uint32_t{1} << (end - in)) - 1;
+        if (__builtin_expect(in > last_block, 0)) backslashes &= bits_below(static_cast<unsigned>(end - in));
         if (put_plain_escapes(block, in, out, backslashes, parted)) {
             parted = backslashes >> (Block::kSize - 1);
             in += Block::kSize;

@@ -41,7 +41,8 @@ inline uint64_t not_hex(uint64_t word) {
 // Of eight characters those that are no letters, digits or underscores, a bit each.
 inline uint64_t not_word(uint64_t word) {
     const uint64_t values = word ^ 0x3030303030303030u;
-    const uint64_t not_digits = (values + 0x7676767676767676u) | values;
+    // Without their highest bits no sum spills into the next character.
+    const uint64_t not_digits = ((values & 0x7F7F7F7F7F7F7F7Fu) + 0x7676767676767676u) | values;
     const uint64_t letters = ((word | 0x2020202020202020u) ^ 0x6060606060606060u) & 0x7F7F7F7F7F7F7F7Fu;  // a is 1
     const uint64_t not_letters = ~(letters + 0x7F7F7F7F7F7F7F7Fu) | (letters + 0x6565656565656565u) | word;
     const uint64_t not_underscores = ((word ^ 0x5F5F5F5F5F5F5F5Fu) & 0x7F7F7F7F7F7F7F7Fu) + 0x7F7F7F7F7F7F7F7Fu;
@@ -153,6 +154,12 @@ public:
     size_t label_end(size_t place) const {
         while (is_separator(before(place))) --place;
         return place;
+    }
+    size_t skip_word(size_t place) const {
+        for (;; place += 8) {
+            const uint64_t others = not_word(load_eight(text_ + place));
+            if (others != 0) return place + static_cast<size_t>(__builtin_ctzll(others)) / 8;
+        }
     }
     size_t word_start(size_t end) const {
         for (;; end -= 8) {

@@ -208,6 +208,9 @@ class _Scan:
             random = random[len(prefix) :]
         if not found and not _looks_random(random):
             return False
+        for number in re.finditer(r"(?<!\w)\d", prefix, re.ASCII):
+            if at + number.start() >= self.resume:
+                self.number(at + number.start())
         self.add(at + len(prefix), at + len(stem), "<tmp>")
         self.resume = at + len(name)
         return True

@@ -59,6 +59,9 @@ def masked(value: object) -> object:
         'File "check.py", line 20, in <module>',
         "[main 3fa1c2e] step 4",
         "exit code 3, port 8080, 12 KiB",
+        # Words that begin with a digit, behind what is not ASCII.
+        "\u27139pid 4711",
+        "\u20149took 5 ms",
     ],
 )
 def test_left_alone(value: object) -> None:
@@ -98,6 +101,20 @@ def test_what_is_masked_stays_as_it_is() -> None:
         once = _core.canonicalize(base64.b64decode(case["input"]), mask=_core.DEFAULT_MASK)
 
         assert _core.canonicalize(once, mask=_core.DEFAULT_MASK) == once, case["name"]
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        ("/tmp/ipython-input-7-a1b2c3d4.py", "/tmp/ipython-input-<cell>-<tmp>.py"),
+        ("/tmp/run-729100229.py-a1b2c3d4", "/tmp/run-<cell>.py-<tmp>"),
+        ("<Mapping of /tmp/at-0x7fc95c12f520-a1b2c3d4>", "<Mapping of /tmp/at-<address>-<tmp>>"),
+        ("/tmp/run-7-a1b2c3d4.py", "/tmp/run-7-<tmp>.py"),
+    ],
+)
+def test_what_stands_before_the_random_part_of_a_name_is_masked_at_once(value: str, wanted: str) -> None:
+    assert masked(value) == wanted
+    assert masked(wanted) == wanted
 
 
 def test_spans_of_overwritten_text_lie_where_it_was_written() -> None:
