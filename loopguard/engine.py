@@ -115,15 +115,8 @@ class Engine:
                 mode=opened.mode if mode is None else mode,
                 profile=profile or opened.profile,
             )
-        run_id = opened.run_id.strip(BLANK)
-        if not run_id:
-            raise InvalidConfig("runId", "`runId` must not be blank")
-        if opened.digest_scheme not in (0, DIGEST_SCHEME):
-            raise InvalidFrame(
-                Reason.UNSUPPORTED_SCHEME,
-                f"digest scheme {opened.digest_scheme} is not served, {DIGEST_SCHEME} is",
-            )
         profile, effective = self.check(opened)
+        run_id = opened.run_id.strip(BLANK)
         fresh = self._begin(opened, run_id, tenant, profile, effective)
         self._runs[_key(run_id, tenant)] = fresh
         return fresh
@@ -183,7 +176,14 @@ class Engine:
         return restored
 
     def check(self, opened: RunOpen) -> tuple[str, LoopDetection]:
-        """Return the profile and the configuration that a run would have. Raises `InvalidConfig`."""
+        """Return the profile and the configuration that a run would have. Raises `InvalidFrame`, as `open` would."""
+        if not opened.run_id.strip(BLANK):
+            raise InvalidConfig("runId", "`runId` must not be blank")
+        if opened.digest_scheme not in (0, DIGEST_SCHEME):
+            raise InvalidFrame(
+                Reason.UNSUPPORTED_SCHEME,
+                f"digest scheme {opened.digest_scheme} is not served, {DIGEST_SCHEME} is",
+            )
         profile = opened.profile or self.configuration.profile
         if profile not in PROFILES:
             known = ", ".join(PROFILES)

@@ -11,7 +11,7 @@ from loopguard.errors import InvalidFrame, Reason
 from loopguard.model import EndReason, RunOpen
 from loopguard.tool_name import BLANK
 
-from .limits import CALLS_PER_MESSAGE, NAME_CHARACTERS
+from .limits import CALLS_PER_MESSAGE
 from .logs import log_failure
 from .status import StreamEnd, evicted, out_of_order, superseded
 from .waiting import Waiting
@@ -63,10 +63,11 @@ def _key(tenant: str, request: RunOpen) -> Key:
     return tenant, request.run_id.strip(BLANK)
 
 
-def _claims(frame: object) -> bool:
-    """Whether the store has to be asked first whose the run is."""
-    # A store is not asked for a run that is refused anyway.
-    return isinstance(frame, RunOpen) and frame.resume and not frame.rebuild and len(frame.run_id) <= NAME_CHARACTERS
+def _claimed(sessions: Sessions, tenant: str, received: Received | None) -> Key | None:
+    """Return the run of an opening for which a store has to be asked first."""
+    if received is None or received[0] != 0 or not isinstance(received[2], RunOpen):
+        return None
+    return _key(tenant, received[2]) if sessions.claims(received[2], tenant) else None
 
 
 class GuardConversation:
@@ -121,13 +122,12 @@ class GuardConversation:
 
     def _open(self, received: Received | None) -> bytes | Awaitable[bytes]:
         keeper = self._sessions.keeper
-        if keeper is not None and received is not None and _claims(received[2]):
-            return self._open_claimed(keeper, received)
-        return self._open_here(received, {})
+        key = None if keeper is None else _claimed(self._sessions, self._tenant, received)
+        if keeper is None or key is None:
+            return self._open_here(received, {})
+        return self._open_claimed(keeper, key, received)
 
-    async def _open_claimed(self, keeper: Keeper, received: Received) -> bytes:
-        assert isinstance(received[2], RunOpen)
-        key = _key(self._tenant, received[2])
+    async def _open_claimed(self, keeper: Keeper, key: Key, received: Received | None) -> bytes:
         return self._open_here(received, await keeper.claim([key]))
 
     def _open_here(self, received: Received | None, granted: dict[Key, int]) -> bytes:
@@ -245,8 +245,8 @@ class ManyConversation:
         for run_id, frames in told:
             session = self._runs.get(run_id.strip())
             if session is None or session.owner is not self:
-                requests = (received[2] for received in frames if received is not None and _claims(received[2]))
-                claims += [_key(self._tenant, request) for request in requests if isinstance(request, RunOpen)]
+                keys = (_claimed(self._sessions, self._tenant, received) for received in frames)
+                claims += [key for key in keys if key is not None and key[1] == run_id.strip(BLANK)]
         return claims
 
     async def _take_written(self, keeper: Keeper, told: Sequence[Told]) -> bytes:

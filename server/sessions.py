@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from loopguard import answer_codec
 from loopguard.config.loop_detection import FIELDS
 from loopguard.errors import InvalidFrame, InvalidSnapshot, Reason
-from loopguard.model import DIGEST_SCHEME, EndReason, Opened, RunOpen
+from loopguard.model import EndReason, Opened, RunOpen
 
 from .intake import Intake
 from .limits import LimitExceeded, check_names
@@ -43,13 +43,6 @@ def _to_block(config: LoopDetection) -> dict[str, Any]:
         table, _, key = path.rpartition(".")
         (block.setdefault(table, {}) if table else block)[key] = getattr(config, name)
     return block
-
-
-def _check_scheme(request: RunOpen) -> None:
-    if request.digest_scheme not in (0, DIGEST_SCHEME):
-        raise InvalidFrame(
-            Reason.UNSUPPORTED_SCHEME, f"digest scheme {request.digest_scheme} is not served, {DIGEST_SCHEME} is"
-        )
 
 
 class Sessions:
@@ -99,17 +92,11 @@ class Sessions:
 
         The run's older owner loses it. Raises `InvalidFrame` and changes nothing when the request is refused.
         """
-        if self.draining:
-            raise InvalidFrame(Reason.SHUTTING_DOWN, "the server is shutting down")
-        if request.resume and request.rebuild:
-            raise InvalidFrame(Reason.INVALID_FRAME, "`open.resume` and `open.rebuild` exclude each other")
-        check_names(request.run_id, request.agent_id, request.parent_run_id)
+        self._check(request)
         known = self.find(request.run_id, tenant)
         holder = self.tenants.of(tenant)
         at = self._now()
         if known is not None and request.resume:
-            _check_scheme(request)
-            self._engine.check(request)
             session = known
         else:
             if known is None:
@@ -134,6 +121,25 @@ class Sessions:
         if self.keeper is not None and (session.newest or session is not known):
             self.keeper.mark(session)
         return session, answer_codec.opened_body(self._describe(session, rebuilt=request.rebuild))
+
+    def claims(self, request: RunOpen, tenant: str) -> bool:
+        """Tell whether a store has to be asked first whose the run is: not for one that would be refused anyway."""
+        if not request.resume:
+            return False
+        try:
+            self._check(request)
+        except InvalidFrame:
+            return False
+        holder = self.tenants.of(tenant)
+        return self.find(request.run_id, tenant) is not None or self._has_room(holder) or bool(holder.interrupted)
+
+    def _check(self, request: RunOpen) -> None:
+        if self.draining:
+            raise InvalidFrame(Reason.SHUTTING_DOWN, "the server is shutting down")
+        if request.resume and request.rebuild:
+            raise InvalidFrame(Reason.INVALID_FRAME, "`open.resume` and `open.rebuild` exclude each other")
+        check_names(request.run_id, request.agent_id, request.parent_run_id)
+        self._engine.check(request)
 
     def _note_start(self, session: Session, request: RunOpen, known: Session | None) -> None:
         if known is None:
@@ -221,18 +227,21 @@ class Sessions:
 
     def _check_room(self, tenant: Tenant) -> None:
         """Make room for one more run, if need be by forgetting the tenant's run interrupted longest ago."""
-        limits = self._limits
-        full = len(self._by_run) >= limits.runs
-        if not full and tenant.runs + tenant.runs_elsewhere < limits.runs_per_tenant:
+        if self._has_room(tenant):
             return
         if tenant.interrupted:
             self._forget(next(iter(tenant.interrupted)), "crowded_out")
             return
-        if full:
+        limits = self._limits
+        if len(self._by_run) >= limits.runs:
             raise LimitExceeded(
                 f"the server holds {limits.runs} runs, as many as it may", retry_after_s=limits.run_ttl_s
             )
         raise LimitExceeded(f"this tenant has {limits.runs_per_tenant} runs, all of them in use")
+
+    def _has_room(self, tenant: Tenant) -> bool:
+        limits = self._limits
+        return len(self) < limits.runs and tenant.runs + tenant.runs_elsewhere < limits.runs_per_tenant
 
     def charge(self, tenant: str, calls: int) -> None:
         """Count calls that belong to no run. Raises `LimitExceeded`."""

@@ -171,6 +171,50 @@ async def test_another_server_takes_a_run_over_and_the_older_one_ends_it(tmp_pat
     assert other.samples()["loopguard_store_restored", "good"] == 1
 
 
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize(
+    ("refused", "limits"),
+    [
+        ({"config": {"history_size": 0}}, {}),
+        ({"digest_scheme": 9}, {}),
+        ({"profile": "none"}, {}),
+        ({"rebuild": True}, {}),
+        ({}, {"runs_per_tenant": 1}),
+    ],
+    ids=["config", "scheme", "profile", "rebuild", "no-room"],
+)
+async def test_an_opening_that_is_refused_takes_nothing_over(
+    tmp_path: Path, refused: dict[str, Any], limits: dict[str, int], many: bool
+) -> None:
+    path = tmp_path / "runs.db"
+    async with (
+        running(settings(path)) as one,
+        running(settings(path, **limits)) as other,
+        grpc.aio.insecure_channel(one.address) as to_one,
+        grpc.aio.insecure_channel(other.address) as to_other,
+    ):
+        owner, taker, holder = Peer(to_one), Peer(to_other, "GuardMany" if many else "Guard"), Peer(to_other)
+        await owner.open()
+        await holder.open("other")
+        await owner.run()
+        await until(lambda: one.samples()["loopguard_store_dirty_runs"] == 0)
+
+        frame = open_frame(resume=True, **refused)
+        if many:
+            answer = await taker.ask(pb.GuardManyRequest(runs=[pb.RunFrames(run_id="r", frames=[frame])]))
+            answer = answer.runs[0].answers[0]
+        else:
+            answer = await taker.ask(frame)
+        await owner.run()
+        await until(lambda: one.samples()["loopguard_store_dirty_runs"] == 0)
+        await owner.close()
+        await holder.close()
+        await taker.half_close()
+
+    assert answer.HasField("error")
+    assert one.samples()["loopguard_store_fenced"] == 0
+
+
 async def test_a_run_that_comes_back_goes_on_where_the_others_left_it(tmp_path: Path) -> None:
     path = tmp_path / "runs.db"
     async with (
