@@ -89,7 +89,7 @@ def command(
     known = _read_labels(labels)
     files = find_traces(paths)
     settings = ["", *(_asked(sweep, profile, config) if sweep else _around_the_defaults(profile, config))]
-    scores = []
+    scores: list[Score] = []
     for setting in _with_progress(settings):
         totals = _play(files, profile, config, setting)
         if not totals.runs.keys() & known.keys():
