@@ -104,6 +104,12 @@ setup(
                 depends=[str(path) for path in sorted(Path("loopguard/native").glob("*.hpp"))],
             ),
             Extension(
+                "loopguard._ring",
+                ["loopguard/_ring.pyx"],
+                language="c++",
+                depends=["loopguard/native/history.hpp", "loopguard/native/history_pack.hpp"],
+            ),
+            Extension(
                 "loopguard._facts",
                 ["loopguard/_facts.pyx"],
                 language="c++",

@@ -1,10 +1,9 @@
-# What other extensions of this package take from the core: its writer, its hash, names and values of rules, histories.
+# What other extensions of this package take from the core: its writer, its hash, names and values of rules.
 from libc.stddef cimport size_t
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libcpp.string_view cimport string_view
 from libcpp.vector cimport vector
 
-from loopguard cimport _history
 from loopguard cimport _native as native
 
 cdef bint write(
@@ -33,19 +32,3 @@ cdef class Values:
     cdef list defaults
     cdef tuple left_out
     cdef bytes read(self, size_t index, tuple parts)
-
-
-cdef class Ring:
-    cdef _history.Ring ring
-    # Tools, missing tools and tuples of what was stripped, by index; the first stands for none.
-    cdef list names
-    cdef uint64_t add(self, str tool, bytes digest, str call_id, int kind) except? 0
-    cdef bint write_outcome(
-        self, uint64_t number, int kind, bytes result, bytes identity, bint failed, bint stuck, str missing_tool,
-        tuple stripped,
-    ) except -1
-    cdef bint look(self, str tool, bytes digest, bint commands, Py_ssize_t lowest, _history.Survey* found) except -1
-    cdef _history.Signature signature(self, Py_ssize_t tool, bytes digest) except *
-    cdef Py_ssize_t find(self, object name) except -2
-    cdef Py_ssize_t index(self, object name) except -1
-    cdef int sweep_names(self) except -1

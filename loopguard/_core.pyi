@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Final, Self, final
 
-from typing_extensions import Buffer, disjoint_base
+from typing_extensions import Buffer
 
 BIGINT: Final = 1
 OVERFLOW: Final = 2
@@ -54,34 +54,6 @@ def inspect(data: Buffer, *, mask: int = 0, rules: Rules | None = None) -> Inspe
 def members(data: Buffer) -> list[tuple[str, int, int]] | None: ...
 def text_of(data: Buffer) -> str | None: ...
 def features() -> dict[str, str | bool]: ...
-
-@disjoint_base
-class Ring:
-    def __new__(cls, size: int) -> Self: ...
-    def __len__(self) -> int: ...
-    def append(self, tool: str, digest: bytes, call_id: str = "", kind: int = 0) -> int: ...
-    def settle(
-        self,
-        number: int,
-        kind: int,
-        result: bytes | None,
-        identity: bytes | None,
-        failed: bool,
-        stuck: bool,
-        missing_tool: str,
-        stripped: tuple[tuple[str, ...], ...],
-    ) -> bool: ...
-    def survey(
-        self, tool: str, digest: bytes, commands: bool, lowest: int
-    ) -> tuple[int, int, int, int, int, bool, int, int, int, int, int] | None: ...
-    def trail(self, kind: str, tool: str, digest: bytes) -> list[int]: ...
-    def record(
-        self, position: int
-    ) -> tuple[str, bytes, str, int, bytes | None, bool, bool, str, tuple[tuple[str, ...], ...]]: ...
-    def copy(self) -> Self: ...
-    def pack(self) -> tuple[list[str], list[tuple[tuple[str, ...], ...]], bytes]: ...
-    @classmethod
-    def unpack(cls, texts: list[str], pairs: list[tuple[tuple[str, ...], ...]], records: bytes) -> Self: ...
 
 @final
 class Names:

@@ -1,7 +1,8 @@
 # What the short way of frames takes from the prints: runs and their open calls, and the readers of calls and outcomes.
 from libc.stdint cimport uint64_t, uint8_t
 
-from loopguard._core cimport Names, Ring
+from loopguard._core cimport Names
+from loopguard._ring cimport Ring
 
 
 cdef class CallPrint:

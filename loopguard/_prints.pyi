@@ -5,7 +5,8 @@ from typing import Final, Self, final
 
 from typing_extensions import disjoint_base
 
-from loopguard._core import Names, Ring, Values
+from loopguard._core import Names, Values
+from loopguard._ring import Ring
 from loopguard.calls import OpenCalls
 from loopguard.fingerprints.prints import Kind
 from loopguard.guards.compaction import CompactionWindow

@@ -18,7 +18,8 @@ from libcpp.vector cimport vector
 from loopguard cimport _history
 from loopguard cimport _native as native
 from loopguard cimport _outcome as outcome
-from loopguard._core cimport Names, Reading, Ring, Values, digest_bytes, digest_result, write
+from loopguard._core cimport Names, Reading, Values, digest_bytes, digest_result, write
+from loopguard._ring cimport Ring
 
 from loopguard._core import text_of
 

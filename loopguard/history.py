@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal
 
-from loopguard._core import Ring
+from loopguard._ring import Ring
 from loopguard.fingerprints import settle
 
 if TYPE_CHECKING:

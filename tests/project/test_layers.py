@@ -27,7 +27,7 @@ def test_only_the_layers_beside_the_text_use_the_core() -> None:
     users = {
         path.relative_to(ROOT / "loopguard").parts[0].removesuffix(".py")
         for path in sources("loopguard")
-        if {"loopguard._core", "loopguard._prints"} & set(imports(path))
+        if {"loopguard._core", "loopguard._prints", "loopguard._ring"} & set(imports(path))
     }
 
     assert users <= CORE_USERS

@@ -20,7 +20,9 @@ def check(*arguments: str) -> str:
 
 
 def test_the_stubs_are_what_is_there() -> None:
-    modules = [f"loopguard.{name}" for name in ("_core", "_course", "_facts", "_intake", "_pack", "_prints", "_wire")]
+    modules = [
+        f"loopguard.{name}" for name in ("_core", "_course", "_facts", "_intake", "_pack", "_prints", "_ring", "_wire")
+    ]
 
     assert check("mypy.stubtest", "--mypy-config-file", "pyproject.toml", *modules) == ""
 

@@ -1,0 +1,33 @@
+"""One run's newest records, packed, with the names that they share."""
+
+from typing import Self
+
+from typing_extensions import disjoint_base
+
+@disjoint_base
+class Ring:
+    def __new__(cls, size: int) -> Self: ...
+    def __len__(self) -> int: ...
+    def append(self, tool: str, digest: bytes, call_id: str = "", kind: int = 0) -> int: ...
+    def settle(
+        self,
+        number: int,
+        kind: int,
+        result: bytes | None,
+        identity: bytes | None,
+        failed: bool,
+        stuck: bool,
+        missing_tool: str,
+        stripped: tuple[tuple[str, ...], ...],
+    ) -> bool: ...
+    def survey(
+        self, tool: str, digest: bytes, commands: bool, lowest: int
+    ) -> tuple[int, int, int, int, int, bool, int, int, int, int, int] | None: ...
+    def trail(self, kind: str, tool: str, digest: bytes) -> list[int]: ...
+    def record(
+        self, position: int
+    ) -> tuple[str, bytes, str, int, bytes | None, bool, bool, str, tuple[tuple[str, ...], ...]]: ...
+    def copy(self) -> Self: ...
+    def pack(self) -> tuple[list[str], list[tuple[tuple[str, ...], ...]], bytes]: ...
+    @classmethod
+    def unpack(cls, texts: list[str], pairs: list[tuple[tuple[str, ...], ...]], records: bytes) -> Self: ...
