@@ -7,8 +7,9 @@ import statistics
 import time
 from typing import TYPE_CHECKING, Any
 
-from loopguard.server.conversation import GuardConversation, ManyConversation
+from loopguard.server.conversation import GuardConversation
 from loopguard.server.limits import Limits
+from loopguard.server.many_conversation import ManyConversation
 from loopguard.server.sessions import Sessions
 from loopguard.server.tally import BOUNDS_S, Tally
 from loopguard.server.watch import Hub

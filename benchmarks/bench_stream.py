@@ -11,8 +11,8 @@ from typing import Any
 
 import grpc
 import grpc.aio
-from loopguard.server.conversation import ManyConversation
 from loopguard.server.limits import Limits
+from loopguard.server.many_conversation import ManyConversation
 from loopguard.server.sessions import Sessions
 from loopguard.server.tally import Tally
 from loopguard.server.watch import Hub

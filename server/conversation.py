@@ -1,23 +1,19 @@
-"""Both kinds of stream without the stream: a message in, its answer out."""
+"""One run on a stream of its own, without the stream: a message in, its answer out."""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from loopguard import answer_codec, codec
 from loopguard.codec import NoFrame, RefusedOpen
-from loopguard.errors import InvalidFrame, Reason
+from loopguard.errors import InvalidFrame
 from loopguard.model import EndReason, RunOpen
-from loopguard.tool_name import BLANK
 
-from .limits import CALLS_PER_MESSAGE
-from .logs import log_failure
+from .opening import NO_PROTOBUF, OPENS, before_open, check_open, claimed, encode_end, key_of, refuse_open
 from .status import StreamEnd, evicted, out_of_order, superseded
-from .waiting import Waiting
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterable, Sequence
+    from collections.abc import Awaitable
 
     from loopguard.codec import Received
 
@@ -27,47 +23,12 @@ if TYPE_CHECKING:
     from .session import Session
     from .sessions import Sessions
 
-    #: What a message holds of one run.
-    Told = tuple[str, Sequence[Received | None]]
-
 
 class Outlet(Protocol):
     """Where a conversation says what answers no message."""
 
     def say(self, message: bytes, end: StreamEnd | None = None) -> None:
         """Send a message soon, then end the stream if `end` is given."""
-
-
-def _before_open(run_id: str = "") -> StreamEnd:
-    return out_of_order(f"a frame of run `{run_id}` before its `open`" if run_id else "a frame before `open`")
-
-
-# Asked of every frame, and a set of exact types answers in a fifth of the time that `isinstance` takes for a union.
-_OPENS: Final = frozenset((RunOpen, RefusedOpen))
-_NO_PROTOBUF = InvalidFrame(Reason.INVALID_FRAME, "a message that is no valid protobuf")
-
-
-def _refuse_open(sessions: Sessions, refusal: InvalidFrame) -> bytes:
-    return codec.encode_answer(0, 0, 0, sessions.intake.refuse(refusal))
-
-
-def _check_open(seq: int, frame: RunOpen | RefusedOpen) -> RunOpen:
-    if isinstance(frame, RefusedOpen):
-        raise frame
-    if seq != 0:
-        raise InvalidFrame(Reason.INVALID_FRAME, f"`open` has seq {seq}, not 0")
-    return frame
-
-
-def _key(tenant: str, request: RunOpen) -> Key:
-    return tenant, request.run_id.strip(BLANK)
-
-
-def _claimed(sessions: Sessions, tenant: str, received: Received | None) -> Key | None:
-    """Return the run of an opening for which a store has to be asked first."""
-    if received is None or received[0] != 0 or not isinstance(received[2], RunOpen):
-        return None
-    return _key(tenant, received[2]) if sessions.claims(received[2], tenant) else None
 
 
 class GuardConversation:
@@ -101,7 +62,7 @@ class GuardConversation:
             return self._open(received)
         if session.owner is not self:
             raise self._end_of(session)
-        if received is not None and type(received[2]) in _OPENS:
+        if received is not None and type(received[2]) in OPENS:
             raise out_of_order("a second `open`")
         answer = self._take(session, received)
         self._ended = session.owner is None
@@ -122,7 +83,7 @@ class GuardConversation:
 
     def _open(self, received: Received | None) -> bytes | Awaitable[bytes]:
         keeper = self._sessions.keeper
-        key = None if keeper is None else _claimed(self._sessions, self._tenant, received)
+        key = None if keeper is None else claimed(self._sessions, self._tenant, received)
         if keeper is None or key is None:
             return self._open_here(received, {})
         return self._open_claimed(keeper, key, received)
@@ -132,23 +93,23 @@ class GuardConversation:
 
     def _open_here(self, received: Received | None, granted: dict[Key, int]) -> bytes:
         if received is None:
-            return _refuse_open(self._sessions, _NO_PROTOBUF)
+            return refuse_open(self._sessions, NO_PROTOBUF)
         seq, _, frame = received
         if isinstance(frame, NoFrame):
-            return _refuse_open(self._sessions, frame)
+            return refuse_open(self._sessions, frame)
         if not isinstance(frame, RunOpen | RefusedOpen):
-            raise _before_open()
+            raise before_open()
         try:
-            request = _check_open(seq, frame)
-            epoch = granted.get(_key(self._tenant, request), 0)
+            request = check_open(seq, frame)
+            epoch = granted.get(key_of(self._tenant, request), 0)
             self._session, body = self._sessions.open(request, self._tenant, self, epoch)
         except InvalidFrame as refusal:
-            return _refuse_open(self._sessions, refusal)
+            return refuse_open(self._sessions, refusal)
         return codec.encode_answer(0, self._session.last_seq, self._session.durable_seq, body)
 
     def run_ended(self, session: Session, reason: EndReason, end: StreamEnd) -> None:
         """Tell the client that its run is gone, and end the stream."""
-        self._outlet.say(_run_ended(session.last_seq, reason, end), end)
+        self._outlet.say(encode_end(session.last_seq, reason, end), end)
 
     def go_away(self, grace_s: float) -> None:
         """Tell the client that the server will shut down."""
@@ -162,172 +123,3 @@ class GuardConversation:
         """Let go of the run; the stream is over."""
         if self._session is not None:
             self._sessions.release(self._session, self)
-
-
-class ManyConversation:
-    """Many runs on one stream; what ends one of them is said to that one alone."""
-
-    def __init__(self, sessions: Sessions, limits: Limits, tenant: str, outlet: Outlet) -> None:
-        self._sessions = sessions
-        self._limits = limits
-        self._take_plain = sessions.intake.short.runs
-        self._decode = partial(codec.decode_frame, records=limits.records_per_history)
-        self._tenant = tenant
-        self._outlet = outlet
-        self._runs: dict[str, Session] = {}
-        #: Epochs that a store has granted for the message at hand.
-        self._granted: dict[Key, int] = {}
-        #: Messages with runs that are resumed, until the store has said whose they are.
-        self._waiting = Waiting(limits.message_bytes)
-
-    def receive(self, data: bytes) -> bytes | Awaitable[bytes | None] | None:
-        """Take a message and return its answers, run by run in the order of the message, or what to wait for.
-
-        Where a store is asked first, returns `None`, and the answers are said later; messages of other runs are taken
-        meanwhile. Raises `StreamEnd` where the stream has to end.
-        """
-        if self._waiting.is_full:
-            return self._receive_later(data)
-        if len(data) > self._limits.message_bytes:
-            raise StreamEnd(Reason.TOO_LARGE, f"a message of {len(data)} bytes; at most {self._limits.message_bytes}")
-        most = self._limits.frames_per_message
-        if (count := codec.count_frames(data)) > most:
-            raise StreamEnd(Reason.TOO_LARGE, f"a message of {count} frames; at most {most}")
-        # A call takes two bytes at least, so only a large message has to be looked through.
-        if len(data) > 2 * CALLS_PER_MESSAGE and (count := codec.count_calls(data)) > CALLS_PER_MESSAGE:
-            message = f"a message of {count} calls and records in all; at most {CALLS_PER_MESSAGE}"
-            raise StreamEnd(Reason.TOO_LARGE, message)
-        keeper = self._sessions.keeper
-        # No frame can be too large in a message that isn't. Where there is a store, a run that is not held here may
-        # have to be claimed before anything is taken, and answers may have to wait.
-        if len(data) <= self._limits.frame_bytes and (keeper is None or not (keeper.sync or self._waiting)):
-            answer = self._take_plain(data, self._runs, self, keeper is not None, self._decode, self._take)
-            if answer is not None:
-                return answer
-        told = codec.decode_runs(data, self._limits.frame_bytes, self._limits.records_per_history)
-        if keeper is not None:
-            told = list(told)
-            if keeper.sync:
-                return self._take_written(keeper, told)
-            run_ids = {run_id.strip() for run_id, _ in told}
-            if self._waiting.has(run_ids) or self._to_claim(told):
-                self._waiting.put(run_ids, len(data), partial(self._take_claimed, keeper, told))
-                return None
-        return self._take_all(told)
-
-    def _take_all(self, told: Iterable[Told]) -> bytes:
-        take, encode = self._take, codec.encode_run
-        runs = []
-        for run_id, frames in told:
-            answers = []
-            for received in frames:
-                answers.append(take(run_id, received))  # noqa: PERF401 - for two frames a comprehension costs more
-            runs.append(encode(run_id, answers))
-        return b"".join(runs)
-
-    async def _receive_later(self, data: bytes) -> bytes | None:
-        await self._waiting.over()
-        answer = self.receive(data)
-        return answer if answer is None or isinstance(answer, bytes) else await answer
-
-    async def _take_claimed(self, keeper: Keeper, told: Sequence[Told]) -> None:
-        """Take the frames of a message behind its claims, and say the answers."""
-        try:
-            claims = self._to_claim(told)
-            self._granted = await keeper.claim(claims) if claims else {}
-            self._outlet.say(self._take_all(told))
-        except Exception as failure:  # noqa: BLE001 - whatever it was, the client must not wait for ever
-            log_failure("resuming runs", failure)
-            self._outlet.say(b"", StreamEnd(Reason.INTERNAL, "resuming runs failed inside loopguard"))
-
-    def _to_claim(self, told: Iterable[Told]) -> list[Key]:
-        claims: list[Key] = []
-        for run_id, frames in told:
-            session = self._runs.get(run_id.strip())
-            if session is None or session.owner is not self:
-                keys = (_claimed(self._sessions, self._tenant, received) for received in frames)
-                claims += [key for key in keys if key is not None and key[1] == run_id.strip(BLANK)]
-        return claims
-
-    async def _take_written(self, keeper: Keeper, told: Sequence[Told]) -> bytes:
-        """Take the frames of a message behind its claims, and answer when they are written."""
-        claims = self._to_claim(told)
-        self._granted = await keeper.claim(claims) if claims else {}
-        answered = [(run_id, [self._take(run_id, received) for received in frames]) for run_id, frames in told]
-        sessions = {run_id: self._runs.get(run_id) for run_id, _ in answered}
-        await keeper.settled()
-        for run_id, answers in answered:
-            session = sessions[run_id]
-            if session is not None:
-                answers[:] = [codec.with_durable(answer, session.durable_seq) for answer in answers]
-        return b"".join(codec.encode_run(run_id, answers) for run_id, answers in answered)
-
-    def _take(self, run_id: str, received: Received | None) -> bytes:
-        session = self._runs.get(run_id)
-        if session is not None and session.owner is self:
-            if received is not None and type(received[2]) in _OPENS:
-                return self._end_by_second_open(run_id, session)
-            answer = self._sessions.intake.receive(session, received)
-            if session.owner is None:
-                del self._runs[run_id]
-            return answer
-        if run_id != (trimmed := run_id.strip()):
-            return self._take(trimmed, received)
-        if received is None:
-            return _refuse_open(self._sessions, _NO_PROTOBUF)
-        seq, _, frame = received
-        if isinstance(frame, RunOpen | RefusedOpen):
-            return self._open(run_id, seq, frame)
-        if isinstance(frame, NoFrame):
-            return _refuse_open(self._sessions, frame)
-        if session is None:
-            return self._protocol(seq, 0, _before_open(run_id))
-        if session.evicted:
-            # The client has been told already; told again, it would open the run a second time.
-            return codec.encode_answer(seq, 0, 0, answer_codec.error_body(evicted(run_id).status))
-        return _run_ended(session.last_seq, EndReason.SUPERSEDED, superseded(run_id))
-
-    def _end_by_second_open(self, run_id: str, session: Session) -> bytes:
-        del self._runs[run_id]
-        self._sessions.release(session, self)
-        last = session.last_seq
-        return self._protocol(last, last, out_of_order(f"a second `open` of run `{run_id}`"))
-
-    def _protocol(self, seq: int, acked_seq: int, end: StreamEnd) -> bytes:
-        self._sessions.intake.count_refusal(end.reason)
-        return codec.encode_answer(seq, acked_seq, 0, answer_codec.run_ended_body(EndReason.PROTOCOL, end.status))
-
-    def _open(self, run_id: str, seq: int, frame: RunOpen | RefusedOpen) -> bytes:
-        try:
-            request = _check_open(seq, frame)
-            if request.run_id.strip() != run_id:
-                raise InvalidFrame(Reason.INVALID_FRAME, f"`open` of run `{request.run_id}` among run `{run_id}`'s")
-            granted = self._granted.pop(_key(self._tenant, request), 0)
-            session, body = self._sessions.open(request, self._tenant, self, granted)
-        except InvalidFrame as refusal:
-            return _refuse_open(self._sessions, refusal)
-        self._runs[run_id] = session
-        return codec.encode_answer(0, session.last_seq, session.durable_seq, body)
-
-    def run_ended(self, session: Session, reason: EndReason, end: StreamEnd) -> None:
-        """Tell the client that one run is gone; the others stay."""
-        run_id = session.run.run_id
-        self._outlet.say(codec.encode_run(run_id, [_run_ended(session.last_seq, reason, end)]))
-
-    def go_away(self, grace_s: float) -> None:
-        """Tell the client that the server will shut down."""
-        self._outlet.say(answer_codec.many_go_away(grace_s))
-
-    async def finish(self) -> None:
-        """Wait until all that was taken is answered."""
-        await self._waiting.over()
-
-    def release(self) -> None:
-        """Let go of all runs; the stream is over."""
-        self._waiting.drop()
-        for session in self._runs.values():
-            self._sessions.release(session, self)
-
-
-def _run_ended(last_seq: int, reason: EndReason, end: StreamEnd) -> bytes:
-    return codec.encode_answer(last_seq, last_seq, 0, answer_codec.run_ended_body(reason, end.status))

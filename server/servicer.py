@@ -16,8 +16,9 @@ from loopguard.fingerprints.masked import inspect_masked
 from loopguard.model import DIGEST_SCHEME
 from loopguard.v1 import guard_pb2 as pb
 
-from .conversation import GuardConversation, ManyConversation
+from .conversation import GuardConversation
 from .limits import LimitExceeded
+from .many_conversation import ManyConversation
 from .status import StreamEnd
 from .stream import Stream, Watching, abort
 

@@ -6,8 +6,9 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from loopguard.server.conversation import GuardConversation, ManyConversation
+from loopguard.server.conversation import GuardConversation
 from loopguard.server.limits import Limits
+from loopguard.server.many_conversation import ManyConversation
 from loopguard.server.sessions import Sessions
 from loopguard.server.tally import Tally
 from loopguard.server.watch import Hub
