@@ -115,7 +115,9 @@ def _check(text: str, detector: str) -> None:
     except ValueError as mistake:
         raise InvalidConfig(key, f"`{key}`: {mistake}", path) from None
     for _, word, layout, conversion in parts:
-        if word is not None and (word not in _WORDS or layout or conversion):
+        if word in _WORDS and (layout or conversion):
+            raise InvalidConfig(key, f"`{key}`: the placeholder {{{word}}} takes no format", path)
+        if word is not None and word not in _WORDS:
             known = ", ".join(f"{{{known}}}" for known in sorted(_WORDS))
             raise InvalidConfig(key, f"`{key}`: unknown placeholder {{{word}}}; there are {known}", path)
 

@@ -141,5 +141,11 @@ def test_texts_that_can_not_be_filled_are_refused(custom: dict[str, Any]) -> Non
     assert refusal.value.key == f"loopguard.notes.{next(iter(custom))}"
 
 
+@pytest.mark.parametrize("text", ["{count:>9}", "{count!r}"])
+def test_a_placeholder_with_a_format_is_said_to_take_none(text: str) -> None:
+    with pytest.raises(InvalidConfig, match=r"the placeholder \{count\} takes no format"):
+        Notes({"generic_repeat": text})
+
+
 def test_the_note_of_a_guard_stands_on_the_outcomes_answer() -> None:
     assert "failed 3 times" in play(open_run(), FAILURE, times=3).note
