@@ -115,7 +115,9 @@ async def test_a_file_that_vanishes_is_told_and_made_anew(tmp_path: Path, replac
 
     await store.save([Save("", "r", 1, b"z")])
     await store.close()
-    [claim] = await sqlite_store(path).claim([Held("", "r", 0)])
+    later = sqlite_store(path)
+    [claim] = await later.claim([Held("", "r", 0)])
+    await later.close()
     assert claim.data == b"z"
 
 
