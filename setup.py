@@ -86,49 +86,25 @@ class BuildCore(build_ext):
         return True
 
 
+def extension(name: str, *headers: str) -> Extension:
+    """Describe an extension of the package and the headers that it is built anew for."""
+    depends = [str(path) for header in headers for path in sorted(Path("loopguard/native").glob(header))]
+    return Extension(f"loopguard.{name}", [f"loopguard/{name}.pyx"], language="c++", depends=depends)
+
+
 setup(
     cmdclass={"build_ext": BuildCore},
     options={"build_ext": {"parallel": os.cpu_count()}},
     ext_modules=cythonize(
         [
-            Extension(
-                "loopguard._core",
-                ["loopguard/_core.pyx"],
-                language="c++",
-                depends=[str(path) for path in sorted(Path("loopguard/native").glob("*.hpp"))],
-            ),
-            Extension(
-                "loopguard._prints",
-                ["loopguard/_prints.pyx"],
-                language="c++",
-                depends=[str(path) for path in sorted(Path("loopguard/native").glob("*.hpp"))],
-            ),
-            Extension(
-                "loopguard._ring",
-                ["loopguard/_ring.pyx"],
-                language="c++",
-                depends=["loopguard/native/history.hpp", "loopguard/native/history_pack.hpp"],
-            ),
-            Extension(
-                "loopguard._facts",
-                ["loopguard/_facts.pyx"],
-                language="c++",
-                depends=[str(path) for path in sorted(Path("loopguard/native").glob("*.hpp"))],
-            ),
-            Extension(
-                "loopguard._course",
-                ["loopguard/_course.pyx"],
-                language="c++",
-                depends=[str(path) for path in sorted(Path("loopguard/native").glob("*.hpp"))],
-            ),
-            Extension(
-                "loopguard._pack",
-                ["loopguard/_pack.pyx"],
-                language="c++",
-                depends=["loopguard/native/pack.hpp", "loopguard/native/index.hpp"],
-            ),
-            Extension("loopguard._wire", ["loopguard/_wire.pyx"], language="c++"),
-            Extension("loopguard._intake", ["loopguard/_intake.pyx"], language="c++"),
+            extension("_core", "*.hpp"),
+            extension("_prints", "*.hpp"),
+            extension("_ring", "history*.hpp"),
+            extension("_facts", "*.hpp"),
+            extension("_course", "*.hpp"),
+            extension("_pack", "pack.hpp", "index.hpp"),
+            extension("_wire"),
+            extension("_intake"),
         ]
     ),
 )
