@@ -103,7 +103,7 @@ def resolve(c: Random) -> list[Any]:
                 "npm ERR! code ERESOLVE\nnpm ERR! ERESOLVE unable to resolve dependency tree\nnpm ERR! "
                 'Found: react@18.2.0\nnpm ERR! Could not resolve dependency: peer react@"^17.0.0" from '
                 f"{'grid'}@4.1.0\nnpm ERR! A complete log of this run can be found in: "
-                f"/root/.npm/_logs/2031-05-06T10_{n:02}_{c.randrange(60):02}_{c.randrange(1000):03}Z-debug-0.log"
+                f"/home/node/.npm/_logs/2031-05-06T10_{n:02}_{c.randrange(60):02}_{c.randrange(1000):03}Z-debug-0.log"
             ),
         )
 
