@@ -6,13 +6,13 @@ Linear in the bytes; each thread reuses its own memory, so functions may be call
 """
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from loopguard cimport _facts_native as native
 from loopguard cimport _pack_native as pack
 from loopguard._pack cimport Reader, Writer
+from loopguard._utf8 cimport utf8_of
 
 from loopguard.tool_class import ToolClass
 
@@ -338,12 +338,7 @@ cdef uint64_t number_of(str text) except? 0:
     """A number that stands for a text; the same in every process."""
     cdef Py_ssize_t size
     cdef const char* begin
-    cdef bytes long_way
-    try:
-        begin = PyUnicode_AsUTF8AndSize(text, &size)
-    except UnicodeEncodeError:
-        long_way = text.encode("utf-8", "surrogatepass")
-        begin, size = PyBytes_AS_STRING(long_way), PyBytes_GET_SIZE(long_way)
+    cdef object _owner = utf8_of(text, &begin, &size)
     return native.hash_bytes(begin, size)
 
 

@@ -7,12 +7,13 @@ There are no tags: who reads knows what was written. A reader believes nothing, 
 """
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_DecodeUTF8
+from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memcpy
 from libcpp.string cimport string
 
 from loopguard cimport _pack_native as native
+from loopguard._utf8 cimport utf8_of
 
 cdef enum:
     REAL_SIZE = 8
@@ -101,12 +102,7 @@ cdef class Writer:
     cdef int put_text(self, str value, bint named) except -1:
         cdef Py_ssize_t size
         cdef const char* text
-        cdef bytes long_way
-        try:
-            text = PyUnicode_AsUTF8AndSize(value, &size)
-        except UnicodeEncodeError:
-            long_way = value.encode("utf-8", "surrogatepass")
-            text, size = PyBytes_AS_STRING(long_way), PyBytes_GET_SIZE(long_way)
+        cdef object _owner = utf8_of(value, &text, &size)
         if named:
             self.to.text(text, size)
         else:

@@ -6,13 +6,14 @@ Work is bounded by the size of the ring. A ring belongs to one run: nothing here
 """
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_DecodeUTF8
+from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 from libcpp.string cimport string
 from libcpp.vector cimport vector
 
 from loopguard cimport _history
+from loopguard._utf8 cimport utf8_of
 
 cdef enum:
     DIGEST_SIZE = 16
@@ -50,14 +51,9 @@ cdef class Ring:
     cdef uint64_t add(self, str tool, bytes digest, str call_id, int kind) except? 0:
         self.sweep_names()
         cdef _history.Signature signature = self.signature(self.index(tool), digest)
-        cdef bytes long_way
         cdef Py_ssize_t id_size
         cdef const char* id_bytes
-        try:
-            id_bytes = PyUnicode_AsUTF8AndSize(call_id, &id_size)
-        except UnicodeEncodeError:
-            long_way = call_id.encode("utf-8", "surrogatepass")
-            id_bytes, id_size = PyBytes_AS_STRING(long_way), PyBytes_GET_SIZE(long_way)
+        cdef object _owner = utf8_of(call_id, &id_bytes, &id_size)
         self.ring.append(signature, <_history.RecordKind>(kind & 3), <const uint8_t*>id_bytes, id_size)
         return self.ring.appended()
 
