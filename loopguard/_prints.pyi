@@ -8,7 +8,7 @@ from typing_extensions import disjoint_base
 from loopguard._core import Names, Values
 from loopguard._ring import Ring
 from loopguard.calls import OpenCalls
-from loopguard.fingerprints.prints import Kind
+from loopguard.fingerprints.kind import Kind
 from loopguard.guards.compaction import CompactionWindow
 from loopguard.guards.identical_error import WaitingBatch
 from loopguard.verdicts import Abort

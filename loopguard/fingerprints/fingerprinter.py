@@ -7,10 +7,10 @@ from functools import cache
 from typing import Final, TypeVar
 
 from loopguard import _core
-from loopguard._prints import CallReader
+from loopguard._prints import CallPrint, CallReader, OutcomePrint, Readers
 from loopguard.errors import InvalidFrame, InvalidRule, Reason
 from loopguard.fingerprints.judge import NO_RESULT, Judge
-from loopguard.fingerprints.prints import CallPrint, Kind, OutcomePrint, Readers
+from loopguard.fingerprints.kind import Kind
 from loopguard.fingerprints.reading import Parts, core_rules, quoted
 from loopguard.fingerprints.short_way import TAGS
 from loopguard.model import Call, Outcome, Record, Status

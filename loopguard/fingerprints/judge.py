@@ -12,7 +12,7 @@ from loopguard.fingerprints.short_way import TAGS, outcome_reader
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from loopguard.fingerprints.prints import OutcomePrint
+    from loopguard._prints import OutcomePrint
     from loopguard.rules.plan import Case, Plan
 
 NO_RESULT: Final[Parts] = (0, b"null", False, False, None, None, [])

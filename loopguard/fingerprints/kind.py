@@ -1,33 +1,6 @@
-"""Calls and outcomes as the engine compares them."""
-
-from __future__ import annotations
+"""What the records of a run are."""
 
 from enum import IntEnum
-
-from loopguard._prints import (
-    CallPrint,
-    OpenCall,
-    OutcomePrint,
-    Readers,
-    RunState,
-    Streak,
-    admit,
-    report,
-    settle,
-)
-
-__all__ = [
-    "CallPrint",
-    "Kind",
-    "OpenCall",
-    "OutcomePrint",
-    "Readers",
-    "RunState",
-    "Streak",
-    "admit",
-    "report",
-    "settle",
-]
 
 
 class Kind(IntEnum):

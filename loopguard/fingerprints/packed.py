@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from loopguard.fingerprints.prints import CallPrint, Kind, OutcomePrint
+from loopguard._prints import CallPrint, OutcomePrint
+from loopguard.fingerprints.kind import Kind
 
 if TYPE_CHECKING:
     from loopguard._pack import Reader, Writer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from loopguard import _prints
-from loopguard.fingerprints.prints import Kind
+from loopguard.fingerprints.kind import Kind
 from loopguard.fingerprints.reading import PICKED, TYPE_CODES, compiled
 from loopguard.rules.rule import KINDS
 
